@@ -1,0 +1,207 @@
+//! One request of the peer while it is served.
+
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+use tracing::Instrument;
+
+use super::runtime::{Clock, Executor};
+use super::{Body, BoxFuture, Outcome, Session};
+use crate::engine::{CallId, Completion, Diagnostic};
+use crate::error::{Error, ErrorKind};
+use crate::protocol::{Method, RequestId};
+
+/// How long a handler that was told to stop may take before its future is dropped.
+const CANCEL_GRACE: Duration = Duration::from_secs(1);
+
+/// How a request is served.
+pub(crate) enum Reply {
+    /// It is served already, on the thread that read it.
+    Done(Outcome),
+    /// A future: polled once where the request was read, and moved to the runtime only if it suspends.
+    Future(BoxFuture<Outcome>),
+    /// Work that may block: done on a thread of the pool.
+    Blocking(Box<dyn FnOnce() -> Outcome + Send>),
+}
+
+/// A request of the peer, from the moment it was handed out until its handler has ended.
+pub(crate) struct Call {
+    pub(crate) session: Arc<Session>,
+    pub(crate) id: CallId,
+    pub(crate) request_id: RequestId,
+    pub(crate) method: Method,
+    pub(crate) params: Option<Bytes>,
+    cancelled: AtomicBool,
+    cancel: Notify,
+    done: AtomicBool,
+}
+
+impl Call {
+    pub(crate) fn new(session: Arc<Session>, id: CallId, request_id: RequestId, method: Method, params: Option<Bytes>) -> Call {
+        Call {
+            session,
+            id,
+            request_id,
+            method,
+            params,
+            cancelled: AtomicBool::new(false),
+            cancel: Notify::new(),
+            done: AtomicBool::new(false),
+        }
+    }
+
+    /// The text of the `params` object; the empty object if there are none (JRPC-17).
+    pub(crate) fn params_text(&self) -> &str {
+        // Frames are checked to be UTF-8 before they are cut.
+        self.params.as_deref().and_then(|params| std::str::from_utf8(params).ok()).unwrap_or("{}")
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    pub(crate) async fn cancelled(&self) {
+        let notified = self.cancel.notified();
+        let mut notified = pin!(notified);
+        notified.as_mut().enable();
+        if !self.is_cancelled() {
+            notified.await;
+        }
+    }
+
+    pub(super) fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+        self.cancel.notify_waiters();
+    }
+
+    /// Answers the request. What came too late is thrown away.
+    pub(super) fn complete(&self, outcome: &Outcome) -> Completion {
+        if self.done.swap(true, Ordering::AcqRel) {
+            return Completion::Stale;
+        }
+        self.session.respond(self.id, outcome)
+    }
+
+    /// Serves the request where it was read. Suspends to the runtime, or goes to the pool, only if it must.
+    pub(super) fn serve_inline(self: Arc<Self>) {
+        let span = self.span();
+        let reply = span.in_scope(|| self.guarded(|| self.session.service.request(&self)));
+        let mut future = match reply {
+            Ok(Reply::Done(outcome)) => return drop(self.complete(&outcome)),
+            Err(outcome) => return drop(self.complete(&outcome)),
+            Ok(Reply::Blocking(work)) => return self.serve_blocking(work, span),
+            Ok(Reply::Future(future)) => future,
+        };
+        let runtime = self.session.executor.handle().enter();
+        let first = span.in_scope(|| {
+            self.guarded(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())))
+        });
+        drop(runtime);
+        match first {
+            Ok(Poll::Ready(outcome)) | Err(outcome) => drop(self.complete(&outcome)),
+            Ok(Poll::Pending) => {
+                let executor = self.session.executor.clone();
+                executor.spawn(self.serve_future(future).instrument(span));
+            }
+        }
+    }
+
+    /// Serves the request away from the thread that learned of it.
+    pub(super) fn serve_elsewhere(self: Arc<Self>) {
+        Executor::spawn_blocking(move || {
+            let span = self.span();
+            let _runtime = self.session.executor.handle().enter();
+            match span.in_scope(|| self.guarded(|| self.session.service.request(&self))) {
+                Ok(Reply::Done(outcome)) | Err(outcome) => self.complete_and_kick(&outcome),
+                Ok(Reply::Blocking(work)) => {
+                    let outcome = span.in_scope(|| self.guarded(work)).unwrap_or_else(|failed| failed);
+                    self.complete_and_kick(&outcome);
+                }
+                Ok(Reply::Future(future)) => {
+                    let executor = self.session.executor.clone();
+                    executor.spawn(self.serve_future(future).instrument(span));
+                }
+            }
+        });
+    }
+
+    fn serve_blocking(self: Arc<Self>, work: Box<dyn FnOnce() -> Outcome + Send>, span: tracing::Span) {
+        Executor::spawn_blocking(move || {
+            let _runtime = self.session.executor.handle().enter();
+            let outcome = span.in_scope(|| self.guarded(work)).unwrap_or_else(|failed| failed);
+            self.complete_and_kick(&outcome);
+        });
+    }
+
+    async fn serve_future(self: Arc<Self>, mut future: BoxFuture<Outcome>) {
+        let mut cancelled = pin!(self.cancelled());
+        let mut deadline: Option<Instant> = None;
+        let outcome = poll_fn(|cx| {
+            match self.guarded(|| future.as_mut().poll(cx)) {
+                Ok(Poll::Pending) => {}
+                Ok(Poll::Ready(outcome)) | Err(outcome) => return Poll::Ready(outcome),
+            }
+            if deadline.is_none() && cancelled.as_mut().poll(cx).is_ready() {
+                // The handler saw it too. If it does not end by itself, it is dropped.
+                let at = Instant::now() + CANCEL_GRACE;
+                deadline = Some(at);
+                let waker = cx.waker().clone();
+                Clock::at(at, move || waker.wake());
+            }
+            match deadline {
+                Some(at) if at <= Instant::now() => {
+                    Poll::Ready(Err(Error::new(ErrorKind::Cancelled, "the request was cancelled")))
+                }
+                _ => Poll::Pending,
+            }
+        })
+        .await;
+        // What the handler held is freed before anybody hears that it ended.
+        drop(future);
+        self.complete_and_kick(&outcome);
+    }
+
+    fn complete_and_kick(&self, outcome: &Outcome) {
+        self.complete(outcome);
+        self.session.kick();
+    }
+
+    /// Runs a piece of the application's code; a panic becomes an internal error that tells the peer nothing (JRPC-26).
+    fn guarded<T>(&self, code: impl FnOnce() -> T) -> Result<T, Outcome> {
+        catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
+            self.session.service.diagnostic(&self.session, &Diagnostic::Panic(panic_message(&*panic)));
+            Err(Error::internal("Internal error"))
+        })
+    }
+
+    fn span(&self) -> tracing::Span {
+        tracing::debug_span!("mcp.serve", method = %self.method, id = %self.request_id, session = %self.session.id)
+    }
+}
+
+impl Drop for Call {
+    /// Whoever takes a call must answer it; one that was lost is answered here, so that the peer does not wait for ever.
+    fn drop(&mut self) {
+        if !*self.done.get_mut() {
+            self.session.respond(self.id, &Err(Error::internal("Internal error")));
+            self.session.kick_later();
+        }
+    }
+}
+
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "unknown".to_owned())
+}
+
+impl Body {
+    /// `{}`, the result of everything that has nothing to say (JRPC-11).
+    pub(crate) const EMPTY: Body = Body::Static("{}");
+}

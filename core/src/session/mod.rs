@@ -1,0 +1,478 @@
+//! Joins the engine with transports and handlers: owns the lock around the engine, the threads, timers and wake-ups.
+//!
+//! A session is turned by whoever reads: a thread with blocking reads (`pump`) or a task over a
+//! [`Transport`](crate::transport::Transport) (`relay`). Everybody else, such as a handler that
+//! has finished or an application that makes a request, changes the engine under its lock and then
+//! [kicks](Session::kick) the session, which delivers what came of it and flushes what is to be sent. No code of the
+//! application runs under the lock.
+
+mod call;
+mod outlet;
+mod pump;
+mod relay;
+mod request;
+pub(crate) mod runtime;
+
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::sync::{Notify, oneshot};
+
+use crate::engine::{
+    CallId, CloseReason, Completion, Config, Diagnostic, Engine, Event, OutgoingRequest, Peer, RequestKey,
+};
+use crate::error::Error;
+use crate::protocol::{Json, Method, Revision};
+use crate::transport::{Tap, TapDirection};
+
+pub(crate) use call::{Call, Reply, panic_message};
+pub(crate) use outlet::{FdOutlet, Outlet, ThreadOutlet};
+pub(crate) use pump::Pump;
+pub(crate) use relay::relay;
+pub(crate) use request::{PendingRequest, ProgressHandler};
+
+use request::Waiter;
+use runtime::{Clock, Executor, lock};
+
+/// A future that owns all it needs.
+pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// The text of a result object: valid JSON on one line.
+#[derive(Debug, Clone)]
+pub(crate) enum Body {
+    Static(&'static str),
+    Owned(String),
+    Shared(Arc<str>),
+    Json(Json),
+}
+
+impl Body {
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Body::Static(text) => text,
+            Body::Owned(text) => text,
+            Body::Shared(text) => text,
+            Body::Json(json) => json.get(),
+        }
+    }
+}
+
+/// What a handler comes to.
+pub(crate) type Outcome = Result<Body, Error>;
+
+/// What a side of the protocol does with what a session delivers. Calls may come from any thread, never under a lock of
+/// the session.
+pub(crate) trait Service: Send + Sync + 'static {
+    /// Serves a request. Runs on the thread that reads unless the reply says otherwise.
+    fn request(&self, call: &Arc<Call>) -> Reply;
+    /// Takes a notification; in the order of arrival.
+    fn notification(&self, session: &Arc<Session>, method: &Method, params: Option<&str>);
+    /// The peer is known.
+    fn negotiated(&self, _session: &Arc<Session>) {}
+    /// The handshake is complete.
+    fn ready(&self, _session: &Arc<Session>) {}
+    /// A call of this session was cancelled by the peer, with a reason.
+    fn call_cancelled(&self, _call: &Call, _reason: Option<&str>) {}
+    /// Something odd happened.
+    fn diagnostic(&self, session: &Session, diagnostic: &Diagnostic);
+    /// The session has ended. Called once.
+    fn closed(&self, session: &Arc<Session>, reason: &CloseReason);
+}
+
+/// One session of either role.
+pub(crate) struct Session {
+    pub(crate) id: Arc<str>,
+    pub(crate) service: Arc<dyn Service>,
+    executor: Executor,
+    tap: Option<Tap>,
+    core: Mutex<Core>,
+    outlet: Box<dyn Outlet>,
+    end: Mutex<Option<CloseReason>>,
+    ended: Condvar,
+    ended_async: Notify,
+    ready_async: Notify,
+}
+
+/// What the lock guards.
+struct Core {
+    engine: Engine,
+    waiters: HashMap<RequestKey, Waiter>,
+    /// Calls that are served, by the slot of their id.
+    calls: Vec<Option<Arc<Call>>>,
+    /// Somebody writes; who finds it set leaves the flushing to them.
+    writing: bool,
+    /// A buffer of a finished write, used again.
+    spare: Vec<u8>,
+    /// When the clock will call.
+    armed: Option<Instant>,
+}
+
+/// An event with what the lock guards already taken out.
+enum Work {
+    Serve(Arc<Call>),
+    Cancel(Arc<Call>, Option<String>),
+    Notification(Method, Option<Bytes>),
+    Progress(ProgressHandler, Bytes),
+    Settle(oneshot::Sender<Result<Bytes, Error>>, Result<Bytes, Error>),
+    Negotiated,
+    Ready,
+    Diagnostic(Diagnostic),
+    Closed(CloseReason),
+}
+
+/// Everything a session needs besides its transport.
+pub(crate) struct Setup {
+    pub(crate) id: Arc<str>,
+    pub(crate) config: Config,
+    pub(crate) service: Arc<dyn Service>,
+    pub(crate) tap: Option<Tap>,
+}
+
+impl Session {
+    pub(crate) fn new(setup: Setup, outlet: Box<dyn Outlet>) -> Arc<Session> {
+        let engine = Engine::new(setup.config, Instant::now());
+        Arc::new(Session {
+            id: setup.id,
+            service: setup.service,
+            executor: Executor::current(),
+            tap: setup.tap,
+            core: Mutex::new(Core {
+                engine,
+                waiters: HashMap::new(),
+                calls: Vec::new(),
+                writing: false,
+                spare: Vec::new(),
+                armed: None,
+            }),
+            outlet,
+            end: Mutex::new(None),
+            ended: Condvar::new(),
+            ended_async: Notify::new(),
+            ready_async: Notify::new(),
+        })
+    }
+
+    /// Begins a client's handshake.
+    pub(crate) fn start(self: &Arc<Self>, limit: Option<Duration>) {
+        lock(&self.core).engine.start(limit, Instant::now());
+        self.kick();
+    }
+
+    pub(crate) fn revision(&self) -> Revision {
+        lock(&self.core).engine.revision()
+    }
+
+    pub(crate) fn peer(&self) -> Option<Arc<Peer>> {
+        lock(&self.core).engine.peer().cloned()
+    }
+
+    pub(crate) fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    /// One received frame. `inline` says whether this thread may run handlers.
+    pub(crate) fn receive(self: &Arc<Self>, frame: &Bytes, inline: bool) {
+        if let Some(tap) = &self.tap {
+            tap.record(TapDirection::In, &self.id, frame);
+        }
+        let mut work = VecDeque::new();
+        let mut core = lock(&self.core);
+        core.engine.handle_frame(frame, Instant::now());
+        self.collect(&mut core, &mut work);
+        drop(core);
+        self.deliver(work, inline);
+    }
+
+    /// A frame beyond the limit was skipped; `beginning` was kept.
+    pub(crate) fn receive_oversized(self: &Arc<Self>, beginning: &[u8]) {
+        lock(&self.core).engine.handle_oversized(beginning);
+        self.kick();
+    }
+
+    /// The longest frame this session accepts.
+    pub(crate) fn message_limit(&self) -> usize {
+        lock(&self.core).engine.limits().message_in
+    }
+
+    /// The peer sends nothing more.
+    pub(crate) fn end_of_input(self: &Arc<Self>, detail: Option<String>) {
+        lock(&self.core).engine.handle_eof(detail, Instant::now());
+        self.kick();
+    }
+
+    /// Sends a request.
+    pub(crate) fn request(
+        self: &Arc<Self>,
+        request: OutgoingRequest,
+        progress: Option<ProgressHandler>,
+    ) -> Result<PendingRequest, Error> {
+        let (sender, receiver) = oneshot::channel();
+        let mut core = lock(&self.core);
+        let key = core.engine.request(request, Instant::now())?;
+        core.waiters.insert(key, Waiter { outcome: sender, progress });
+        drop(core);
+        let pending = PendingRequest::new(Arc::clone(self), key, receiver);
+        self.kick();
+        Ok(pending)
+    }
+
+    /// Sends a notification.
+    pub(crate) fn notify(self: &Arc<Self>, method: &Method, params: Option<&Json>, related: Option<CallId>) -> Result<(), Error> {
+        lock(&self.core).engine.notify(method, params, related)?;
+        self.kick();
+        Ok(())
+    }
+
+    /// Reports progress of a call; false if nobody will hear of it.
+    pub(crate) fn progress(self: &Arc<Self>, call: CallId, progress: f64, total: Option<f64>, message: Option<&str>) -> bool {
+        let sent = lock(&self.core).engine.progress(call, progress, total, message, Instant::now());
+        self.kick();
+        sent
+    }
+
+    /// Ends the session from this side.
+    pub(crate) fn close(self: &Arc<Self>, reason: CloseReason) {
+        lock(&self.core).engine.close(reason);
+        self.kick();
+    }
+
+    pub(crate) fn close_reason(&self) -> Option<CloseReason> {
+        lock(&self.end).clone()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        lock(&self.core).engine.is_closed()
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        lock(&self.core).engine.is_ready()
+    }
+
+    /// Bytes that the peer has not taken.
+    pub(crate) fn unsent_bytes(&self) -> usize {
+        lock(&self.core).engine.unsent_bytes()
+    }
+
+    /// Waits for the end of the session.
+    pub(crate) async fn closed(&self) -> CloseReason {
+        loop {
+            let mut ended = pin!(self.ended_async.notified());
+            ended.as_mut().enable();
+            if let Some(reason) = self.close_reason() {
+                return reason;
+            }
+            ended.await;
+        }
+    }
+
+    /// Waits for the end of the session on this thread.
+    pub(crate) fn wait_closed(&self) -> CloseReason {
+        let mut end = lock(&self.end);
+        loop {
+            if let Some(reason) = &*end {
+                return reason.clone();
+            }
+            end = self.ended.wait(end).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// After the end of the session: waits until the peer took what was sent to it, at most for `limit`.
+    pub(crate) fn wait_sent(&self, limit: Duration) {
+        let until = Instant::now() + limit;
+        let mut end = lock(&self.end);
+        while self.unsent_bytes() > 0 {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            end = self.ended.wait_timeout(end, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Waits until the handshake is complete, or the session has ended.
+    pub(crate) async fn ready(&self) -> Result<(), CloseReason> {
+        loop {
+            let mut ready = pin!(self.ready_async.notified());
+            ready.as_mut().enable();
+            if let Some(reason) = self.close_reason() {
+                return Err(reason);
+            }
+            if self.is_ready() {
+                return Ok(());
+            }
+            ready.await;
+        }
+    }
+
+    /// Delivers what has come up and flushes what is to be sent. Never blocks and never runs handlers on this thread.
+    pub(crate) fn kick(self: &Arc<Self>) {
+        let mut work = VecDeque::new();
+        self.collect(&mut lock(&self.core), &mut work);
+        if !work.is_empty() {
+            self.deliver(work, false);
+        }
+        self.outlet.flush(self);
+    }
+
+    /// A kick from a place that must not run anything, such as a destructor.
+    pub(crate) fn kick_later(self: &Arc<Self>) {
+        let session = Arc::clone(self);
+        Clock::at(Instant::now(), move || session.kick());
+    }
+
+    /// Delivers what has come up on a thread that may run handlers, and flushes.
+    pub(crate) fn kick_inline(self: &Arc<Self>) {
+        loop {
+            let mut work = VecDeque::new();
+            self.collect(&mut lock(&self.core), &mut work);
+            if work.is_empty() {
+                break;
+            }
+            self.deliver(work, true);
+        }
+        self.outlet.flush(self);
+    }
+
+    fn respond(&self, call: CallId, outcome: &Outcome) -> Completion {
+        let mut core = lock(&self.core);
+        let entry = core.calls.get_mut(call.index()).and_then(|slot| slot.take_if(|entry| entry.id == call));
+        let outcome = outcome.as_ref().map(Body::as_str);
+        let completion = core.engine.respond(call, outcome, Instant::now());
+        drop(core);
+        drop(entry);
+        completion
+    }
+
+    fn cancel(self: &Arc<Self>, request: RequestKey, reason: Option<&str>) {
+        let mut core = lock(&self.core);
+        let sent = core.engine.cancel(request, reason);
+        let waiter = core.waiters.remove(&request);
+        drop(core);
+        drop(waiter);
+        if sent {
+            self.kick();
+        }
+    }
+
+    fn timeout(self: &Arc<Self>) {
+        let mut core = lock(&self.core);
+        core.armed = None;
+        core.engine.handle_timeout(Instant::now());
+        drop(core);
+        self.kick();
+    }
+
+    /// Takes the engine's events, with what belongs to them, and arms the clock.
+    fn collect(self: &Arc<Self>, core: &mut Core, work: &mut VecDeque<Work>) {
+        while let Some(event) = core.engine.poll_event() {
+            work.extend(self.prepare(core, event));
+        }
+        let due = core.engine.poll_timeout();
+        if let Some(due) = due.filter(|due| core.armed.is_none_or(|armed| *due < armed)) {
+            core.armed = Some(due);
+            let session: Weak<Session> = Arc::downgrade(self);
+            Clock::at(due, move || {
+                if let Some(session) = session.upgrade() {
+                    session.timeout();
+                }
+            });
+        }
+    }
+
+    fn prepare(self: &Arc<Self>, core: &mut Core, event: Event) -> Option<Work> {
+        Some(match event {
+            Event::Request { call, id, method, params } => {
+                let entry = Arc::new(Call::new(Arc::clone(self), call, id, method, params));
+                if core.calls.len() <= call.index() {
+                    core.calls.resize_with(call.index() + 1, || None);
+                }
+                core.calls[call.index()] = Some(Arc::clone(&entry));
+                Work::Serve(entry)
+            }
+            Event::Cancelled { call, reason } => {
+                let entry = core.calls.get(call.index())?.as_ref().filter(|entry| entry.id == call)?;
+                Work::Cancel(Arc::clone(entry), reason)
+            }
+            Event::Settled { request, outcome } => Work::Settle(core.waiters.remove(&request)?.outcome, outcome),
+            Event::Progress { request, params } => {
+                Work::Progress(core.waiters.get(&request)?.progress.clone()?, params)
+            }
+            Event::Notification { method, params } => Work::Notification(method, params),
+            Event::Negotiated => Work::Negotiated,
+            Event::Ready => Work::Ready,
+            Event::Diagnostic(diagnostic) => Work::Diagnostic(diagnostic),
+            Event::Closed(reason) => Work::Closed(reason),
+        })
+    }
+
+    fn deliver(self: &Arc<Self>, work: VecDeque<Work>, inline: bool) {
+        for item in work {
+            match item {
+                Work::Serve(call) if inline => call.serve_inline(),
+                Work::Serve(call) => call.serve_elsewhere(),
+                Work::Cancel(call, reason) => {
+                    tracing::debug!(session = %self.id, id = %call.request_id, reason, "request cancelled");
+                    call.cancel();
+                    self.guarded(|| self.service.call_cancelled(&call, reason.as_deref()));
+                }
+                // Nobody waits for a request that was cancelled in the meantime.
+                Work::Settle(waiter, outcome) => drop(waiter.send(outcome)),
+                Work::Progress(handler, params) => self.guarded(|| handler(text(&params))),
+                Work::Notification(method, params) => {
+                    let params = params.as_ref().map(text);
+                    self.guarded(|| self.service.notification(self, &method, params));
+                }
+                Work::Negotiated => self.service.negotiated(self),
+                Work::Ready => {
+                    self.service.ready(self);
+                    self.ready_async.notify_waiters();
+                }
+                Work::Diagnostic(diagnostic) => self.diagnostic(&diagnostic),
+                Work::Closed(reason) => self.finish(reason),
+            }
+        }
+    }
+
+    fn finish(self: &Arc<Self>, reason: CloseReason) {
+        tracing::debug!(session = %self.id, %reason, "session closed");
+        self.outlet.flush(self);
+        self.outlet.close(self);
+        self.guarded(|| self.service.closed(self, &reason));
+        lock(&self.core).waiters.clear();
+        *lock(&self.end) = Some(reason);
+        self.ended.notify_all();
+        self.ended_async.notify_waiters();
+        self.ready_async.notify_waiters();
+    }
+
+    pub(crate) fn diagnostic(&self, diagnostic: &Diagnostic) {
+        if catch_unwind(AssertUnwindSafe(|| self.service.diagnostic(self, diagnostic))).is_err() {
+            tracing::error!(session = %self.id, "the diagnostics hook panicked");
+        }
+    }
+
+    /// Runs a callback of the application; a panic is reported and goes no further.
+    pub(crate) fn guarded(&self, code: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(code)) {
+            self.diagnostic(&Diagnostic::Panic(panic_message(&*panic)));
+        }
+    }
+
+    /// Shows what is sent to the tap: each line of `lines`.
+    fn tap_lines(&self, lines: &[u8]) {
+        let Some(tap) = &self.tap else { return };
+        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            tap.record(TapDirection::Out, &self.id, line);
+        }
+    }
+}
+
+/// A slice of a frame, which was checked to be UTF-8 before it was cut.
+fn text(bytes: &Bytes) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
+}
