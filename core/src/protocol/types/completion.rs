@@ -7,9 +7,10 @@ use serde::de::{self, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::invalid::InvalidValue;
-use super::json::Meta;
-use super::object::{Early, Tagged, TaggedVisitor, object, read_rest};
+use super::members::Meta;
+use super::object::object;
 use super::project::{Adapt, Project};
+use super::read::{Early, Tagged, TaggedVisitor, read_rest};
 use crate::protocol::Revision;
 
 /// A completion holds no more values than this (COMP-02).

@@ -1,6 +1,7 @@
 //! The handshake: who speaks, and what each side can do.
 
-use super::json::{Json, Members, Meta};
+use super::json::Json;
+use super::members::{Members, Meta};
 use super::object::object;
 
 object! {

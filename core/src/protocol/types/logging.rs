@@ -1,6 +1,7 @@
 //! Log messages and their levels.
 
-use super::json::{Json, Meta};
+use super::json::Json;
+use super::members::Meta;
 use super::object::object;
 use super::words::words;
 

@@ -8,37 +8,45 @@
 //! * The parameters of a method are called `…Request`, those of a notification `…Notification`, as in the schema.
 
 mod binary;
+mod blocks;
 mod completion;
 mod content;
 mod initialize;
 mod invalid;
 mod json;
 mod logging;
+mod members;
 mod notifications;
 mod object;
 mod project;
 mod prompts;
+mod read;
 mod resources;
 mod roots;
 mod sampling;
 mod tools;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 pub use binary::Base64Error;
+pub use blocks::{
+    Annotations, AudioContent, EmbeddedResource, ImageContent, ResourceLink, Role, TextContent, UnknownContent,
+};
 pub use completion::{
     CompleteRequest, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
     MAX_COMPLETION_VALUES, PromptReference, ResourceReference,
 };
-pub use content::{
-    Annotations, AudioContent, Content, EmbeddedResource, ImageContent, ResourceLink, Role, TextContent, UnknownContent,
-};
+pub use content::Content;
 pub use initialize::{
     ClientCapabilities, Implementation, InitializeRequest, InitializeResult, LoggingCapability, PromptsCapability,
     ResourcesCapability, RootsCapability, SamplingCapability, ServerCapabilities, ToolsCapability,
 };
 pub use invalid::InvalidValue;
-pub use json::{Json, JsonError, Members, Meta};
+pub use json::{Json, JsonError};
 pub use logging::{LoggingLevel, LoggingMessageNotification, SetLevelRequest};
+pub use members::{Members, Meta};
 pub use notifications::{
     CancelledNotification, EmptyNotification, EmptyRequest, EmptyResult, InitializedNotification, ListPromptsRequest,
     ListResourceTemplatesRequest, ListResourcesRequest, ListRootsRequest, ListToolsRequest, PaginatedRequest,

@@ -1,7 +1,7 @@
 //! Parameters of notifications, and those of requests that have none of their own.
 
 use super::invalid::InvalidValue;
-use super::json::Meta;
+use super::members::Meta;
 use super::object::object;
 use super::project::Adapt;
 use crate::protocol::{ProgressToken, RequestId, Revision};

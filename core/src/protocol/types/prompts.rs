@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::content::{Content, Role};
-use super::json::Meta;
+use super::blocks::Role;
+use super::content::Content;
+use super::members::Meta;
 use super::object::object;
 
 object! {

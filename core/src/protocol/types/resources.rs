@@ -6,11 +6,12 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::binary::{self, Base64Error};
-use super::content::Annotations;
+use super::blocks::Annotations;
 use super::invalid::InvalidValue;
-use super::json::{Members, Meta};
-use super::object::{Name, Next, Source, object};
+use super::members::{Members, Meta};
+use super::object::object;
 use super::project::Project;
+use super::read::{Name, Next, Source};
 use crate::protocol::Revision;
 
 object! {

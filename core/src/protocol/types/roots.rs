@@ -1,7 +1,10 @@
 //! Roots: the places a client opens to a server.
 
-use super::json::Meta;
+use super::invalid::InvalidValue;
+use super::members::Meta;
 use super::object::object;
+use super::project::Adapt;
+use crate::protocol::Revision;
 
 object! {
     /// A place the server may work in (SCH-T27).
@@ -15,6 +18,7 @@ object! {
             "name" => name, with_name: opt String;
         }
     }
+    adapt;
 }
 
 impl Root {
@@ -22,6 +26,16 @@ impl Root {
     pub fn is_file(&self) -> bool {
         const PREFIX: &str = "file://";
         self.uri.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX))
+    }
+}
+
+impl Adapt for Root {
+    /// No other place is ever told (ROOT-03).
+    fn adapt(&mut self, _revision: Revision) -> Result<(), InvalidValue> {
+        if self.is_file() {
+            return Ok(());
+        }
+        Err(InvalidValue::new(format!("a root's URI starts with file://, unlike {:?}", self.uri)).within("uri"))
     }
 }
 

@@ -5,9 +5,11 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::content::{Content, Role};
+use super::blocks::Role;
+use super::content::Content;
 use super::invalid::{InvalidValue, check_priority};
-use super::json::{Json, Meta, is_object};
+use super::json::{Json, is_object};
+use super::members::Meta;
 use super::object::object;
 use super::project::{Adapt, Project};
 use super::words::words;

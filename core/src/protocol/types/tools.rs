@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use super::content::Content;
 use super::invalid::InvalidValue;
-use super::json::{Json, JsonError, Meta, is_object};
+use super::json::{Json, JsonError, is_object};
+use super::members::Meta;
 use super::object::object;
 use super::project::Adapt;
 use crate::protocol::Revision;
@@ -163,6 +164,11 @@ impl CallToolResult {
         let value = Json::from_serialize(value)?;
         Ok(CallToolResult::text(value.get()).with_structured_content(value))
     }
+
+    /// The texts of the text blocks, in order.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().filter_map(Content::as_text)
+    }
 }
 
 impl Adapt for CallToolResult {
@@ -173,7 +179,7 @@ impl Adapt for CallToolResult {
             revision >= Revision::V2026_07_28 || (revision >= Revision::V2025_06_18 && value.is_object())
         };
         if let Some(value) = self.structured_content.take_if(|value| !sendable(value))
-            && !self.content.iter().filter_map(Content::as_text).any(|text| says(text, &value))
+            && !self.texts().any(|text| says(text, &value))
         {
             self.content.push(Content::text(value.get()));
         }

@@ -9,6 +9,7 @@ macro_rules! words {
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum $Enum {
             $($(#[$variant_doc])* $Variant,)*
         }
@@ -56,7 +57,7 @@ macro_rules! words {
 
         impl<'de> serde::Deserialize<'de> for $Enum {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let $crate::protocol::types::object::Name(word) = serde::Deserialize::deserialize(deserializer)?;
+                let $crate::protocol::types::read::Name(word) = serde::Deserialize::deserialize(deserializer)?;
                 word.parse().map_err(serde::de::Error::custom)
             }
         }
