@@ -121,7 +121,7 @@ def items(path: pathlib.Path) -> Iterator[Item]:
             try:
                 entry = json.loads(line)
                 yield _tapped(where, entry) if "dir" in entry else _captured(where, entry)
-            except (ValueError, KeyError, TypeError) as e:
+            except (ValueError, KeyError, TypeError, RecursionError) as e:
                 raise CaptureError(f"{where}: no line of a capture ({e!r}): {line[:120].rstrip()}") from None
 
 

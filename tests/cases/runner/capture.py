@@ -84,5 +84,11 @@ class Capture:
             "from": self.side if under_test else self.driver_side, "under_test": under_test, "revision": REVISION,
             "session": self.session + part,
         }
-        self.file.write(json.dumps(line | what, separators=(",", ":")) + "\n")  # ASCII: lone surrogates stay escapes
+        try:
+            text = json.dumps(line | what, separators=(",", ":"))  # ASCII: lone surrogates stay escapes
+        except RecursionError:
+            if not under_test:
+                return  # nested on purpose
+            text = json.dumps(line | {"text": "(a message nested too deeply for the runner)"})
+        self.file.write(text + "\n")
         self.file.flush()
