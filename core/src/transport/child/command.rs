@@ -61,16 +61,14 @@ impl ChildCommand {
     /// Adds arguments.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
-        self.args
-            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
     /// Gives the child an environment variable on top of what the [policy](Self::env_policy) passes on (FC-015).
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
-        self.env
-            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self.env.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
@@ -130,15 +128,9 @@ impl ChildCommand {
         self.check()?;
         let program = self.locate()?;
         let mut command = process::Command::new(&program);
-        command
-            .args(&self.args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(self.stderr_stdio());
+        command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr_stdio());
         if self.env_policy != EnvPolicy::InheritAll {
-            command
-                .env_clear()
-                .envs(self.env_policy.select(std::env::vars_os()));
+            command.env_clear().envs(self.env_policy.select(std::env::vars_os()));
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some(cwd) = &self.cwd {
@@ -155,15 +147,10 @@ impl ChildCommand {
             const CREATE_NO_WINDOW: u32 = 0x0800_0000;
             command.creation_flags(CREATE_NO_WINDOW);
         }
-        let process = command
-            .spawn()
-            .map_err(|error| self.explain(&program, error))?;
+        let process = command.spawn().map_err(|error| self.explain(&program, error))?;
         // The command holds copies of nothing, but what it was told holds secrets.
         drop(command);
-        Child::adopt(process, &self).map_err(|source| SpawnError::Io {
-            program: self.name(),
-            source,
-        })
+        Child::adopt(process, &self).map_err(|source| SpawnError::Io { program: self.name(), source })
     }
 
     /// The command as it may be shown.
@@ -181,12 +168,7 @@ impl ChildCommand {
 
     /// Refuses what no system can pass to a process, with a word on where it is.
     fn check(&self) -> Result<(), SpawnError> {
-        let bad = |which: String| {
-            Err(SpawnError::BadArgument {
-                program: self.name(),
-                which,
-            })
-        };
+        let bad = |which: String| Err(SpawnError::BadArgument { program: self.name(), which });
         let has = |text: &OsStr, byte: u8| text.as_encoded_bytes().contains(&byte);
         if self.program.is_empty() {
             return bad("the command is empty".into());
@@ -203,57 +185,31 @@ impl ChildCommand {
                 return bad("an environment variable has an empty name".into());
             }
             if has(name, 0) || has(name, b'=') {
-                return bad(format!(
-                    "the name of the environment variable {shown:?} contains a NUL character or `=`"
-                ));
+                return bad(format!("the name of the environment variable {shown:?} contains a NUL character or `=`"));
             }
             if has(value, 0) {
-                return bad(format!(
-                    "the value of the environment variable {shown:?} contains a NUL character"
-                ));
+                return bad(format!("the value of the environment variable {shown:?} contains a NUL character"));
             }
         }
         if let Some(cwd) = &self.cwd {
             if has(cwd.as_os_str(), 0) {
                 return bad("the working directory contains a NUL character".into());
             }
-            let checked = std::fs::metadata(cwd).and_then(|found| {
-                if found.is_dir() {
-                    Ok(())
-                } else {
-                    Err(std::io::ErrorKind::NotADirectory.into())
-                }
-            });
-            checked.map_err(|source| SpawnError::BadCwd {
-                program: self.name(),
-                cwd: cwd.clone(),
-                source,
-            })?;
+            let checked = std::fs::metadata(cwd)
+                .and_then(|found| if found.is_dir() { Ok(()) } else { Err(std::io::ErrorKind::NotADirectory.into()) });
+            checked.map_err(|source| SpawnError::BadCwd { program: self.name(), cwd: cwd.clone(), source })?;
         }
         Ok(())
     }
 
     fn locate(&self) -> Result<PathBuf, SpawnError> {
-        let given = self
-            .env
-            .iter()
-            .rev()
-            .find(|(name, _)| is_path_variable(name))
-            .map(|(_, value)| value.clone());
+        let given = self.env.iter().rev().find(|(name, _)| is_path_variable(name)).map(|(_, value)| value.clone());
         let path = given.or_else(|| std::env::var_os("PATH"));
         let program = locate::program(&self.program, path.as_deref(), self.cwd.as_deref())
-            .ok_or_else(|| SpawnError::NotFound {
-                program: self.name(),
-            })?;
+            .ok_or_else(|| SpawnError::NotFound { program: self.name() })?;
         if let Some(index) = locate::unsafe_batch_argument(&program, &self.args) {
-            let which = format!(
-                "argument {} contains a line break, which a batch file cannot be given",
-                index + 1
-            );
-            return Err(SpawnError::BadArgument {
-                program: self.name(),
-                which,
-            });
+            let which = format!("argument {} contains a line break, which a batch file cannot be given", index + 1);
+            return Err(SpawnError::BadArgument { program: self.name(), which });
         }
         Ok(program)
     }
@@ -261,39 +217,28 @@ impl ChildCommand {
     fn explain(&self, path: &Path, error: std::io::Error) -> SpawnError {
         use std::io::ErrorKind;
         let program = self.name();
-        let exists = self
-            .cwd
-            .as_ref()
-            .map_or_else(|| path.to_owned(), |cwd| cwd.join(path))
-            .exists();
-        let not_executable = |reason: &str| SpawnError::NotExecutable {
-            program: program.clone(),
-            reason: reason.into(),
-        };
+        let exists = self.cwd.as_ref().map_or_else(|| path.to_owned(), |cwd| cwd.join(path)).exists();
+        let not_executable =
+            |reason: &str| SpawnError::NotExecutable { program: program.clone(), reason: reason.into() };
         match error.kind() {
             ErrorKind::NotFound if exists => not_executable(
                 "the file exists, but the interpreter or loader it asks for does not; check its first line",
             ),
             ErrorKind::NotFound | ErrorKind::NotADirectory => SpawnError::NotFound { program },
-            ErrorKind::PermissionDenied => not_executable(
-                "permission denied; check that it is a file, and that you may execute it (`chmod +x`)",
-            ),
-            ErrorKind::InvalidInput => SpawnError::BadArgument {
-                program,
-                which: format!("the system cannot pass its arguments: {error}"),
-            },
+            ErrorKind::PermissionDenied => {
+                not_executable("permission denied; check that it is a file, and that you may execute it (`chmod +x`)")
+            }
+            ErrorKind::InvalidInput => {
+                SpawnError::BadArgument { program, which: format!("the system cannot pass its arguments: {error}") }
+            }
             ErrorKind::ArgumentListTooLong => SpawnError::BadArgument {
                 program,
-                which: "arguments and environment together are longer than the system allows"
-                    .into(),
+                which: "arguments and environment together are longer than the system allows".into(),
             },
-            _ if is_exec_format_error(&error) => not_executable(
-                "the file is no program for this system; a script needs `#!` and its interpreter first",
-            ),
-            _ => SpawnError::Io {
-                program,
-                source: error,
-            },
+            _ if is_exec_format_error(&error) => {
+                not_executable("the file is no program for this system; a script needs `#!` and its interpreter first")
+            }
+            _ => SpawnError::Io { program, source: error },
         }
     }
 
@@ -309,11 +254,7 @@ impl ChildCommand {
 }
 
 fn is_path_variable(name: &OsStr) -> bool {
-    if cfg!(windows) {
-        name.eq_ignore_ascii_case("PATH")
-    } else {
-        name == "PATH"
-    }
+    if cfg!(windows) { name.eq_ignore_ascii_case("PATH") } else { name == "PATH" }
 }
 
 /// `ENOEXEC` and `ERROR_BAD_EXE_FORMAT` have no [`std::io::ErrorKind`].

@@ -23,9 +23,7 @@ pub enum EnvPolicy {
 }
 
 #[cfg(not(windows))]
-const SAFE: [&str; 9] = [
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TMPDIR", "TZ",
-];
+const SAFE: [&str; 9] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TMPDIR", "TZ"];
 
 #[cfg(windows)]
 const SAFE: [&str; 19] = [
@@ -82,37 +80,19 @@ mod tests {
     use super::*;
 
     fn select(policy: EnvPolicy, parent: &[(&str, &str)]) -> Vec<String> {
-        let parent = parent
-            .iter()
-            .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        policy
-            .select(parent)
-            .map(|(name, _)| name.into_string().expect("ASCII"))
-            .collect()
+        let parent = parent.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        policy.select(parent).map(|(name, _)| name.into_string().expect("ASCII")).collect()
     }
 
     // proves: FC-015
     #[test]
     fn only_the_safe_set_passes_by_default() {
-        let parent = [
-            ("PATH", "/bin"),
-            ("HOME", "/home/me"),
-            ("SECRET", "s"),
-            ("PATHS", "x"),
-            ("TMP_TOKEN", "t"),
-        ];
+        let parent = [("PATH", "/bin"), ("HOME", "/home/me"), ("SECRET", "s"), ("PATHS", "x"), ("TMP_TOKEN", "t")];
         assert_eq!(
             select(EnvPolicy::SafeDefault, &parent),
-            if cfg!(windows) {
-                vec!["PATH"]
-            } else {
-                vec!["PATH", "HOME"]
-            }
+            if cfg!(windows) { vec!["PATH"] } else { vec!["PATH", "HOME"] }
         );
-        assert_eq!(
-            select(EnvPolicy::InheritAll, &parent),
-            ["PATH", "HOME", "SECRET", "PATHS", "TMP_TOKEN"]
-        );
+        assert_eq!(select(EnvPolicy::InheritAll, &parent), ["PATH", "HOME", "SECRET", "PATHS", "TMP_TOKEN"]);
         assert!(select(EnvPolicy::Empty, &parent).is_empty());
     }
 
@@ -120,16 +100,8 @@ mod tests {
     #[cfg(not(windows))]
     #[test]
     fn locale_passes_and_exported_functions_do_not() {
-        let parent = [
-            ("LC_ALL", "C"),
-            ("LC_TIME", "de_DE"),
-            ("TERM", "() { :;}; echo gone"),
-            ("TZ", "UTC"),
-            ("path", "x"),
-        ];
-        assert_eq!(
-            select(EnvPolicy::SafeDefault, &parent),
-            ["LC_ALL", "LC_TIME", "TZ"]
-        );
+        let parent =
+            [("LC_ALL", "C"), ("LC_TIME", "de_DE"), ("TERM", "() { :;}; echo gone"), ("TZ", "UTC"), ("path", "x")];
+        assert_eq!(select(EnvPolicy::SafeDefault, &parent), ["LC_ALL", "LC_TIME", "TZ"]);
     }
 }

@@ -58,16 +58,8 @@ impl fmt::Display for SpawnError {
                 write!(f, "cannot start `{program}`: {reason}")
             }
             Self::BadArgument { program, which } => write!(f, "cannot start `{program}`: {which}"),
-            Self::BadCwd {
-                program,
-                cwd,
-                source,
-            } => {
-                write!(
-                    f,
-                    "cannot start `{program}` in the directory `{}`: {source}",
-                    cwd.display()
-                )
+            Self::BadCwd { program, cwd, source } => {
+                write!(f, "cannot start `{program}` in the directory `{}`: {source}", cwd.display())
             }
             Self::Io { program, source } => write!(f, "cannot start `{program}`: {source}"),
         }

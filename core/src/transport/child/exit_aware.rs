@@ -41,13 +41,7 @@ pub(super) struct ExitAware<R> {
 impl<R> ExitAware<R> {
     #[cfg(unix)]
     pub(super) fn new(source: R, bell: ExitBell, linger: Duration) -> Self {
-        Self {
-            source,
-            linger,
-            bell,
-            exited: None,
-            late: 0,
-        }
+        Self { source, linger, bell, exited: None, late: 0 }
     }
 
     #[cfg(not(unix))]
@@ -77,14 +71,9 @@ impl<R: Read + AsFd> ExitAware<R> {
     /// Waits for bytes or the end of the pipe; `false` when the time after the exit is over.
     fn wait(&mut self) -> io::Result<bool> {
         loop {
-            let left = self
-                .exited
-                .map(|at| self.linger.saturating_sub(at.elapsed()));
+            let left = self.exited.map(|at| self.linger.saturating_sub(at.elapsed()));
             let timeout = left.map(timespec);
-            let mut fds = [
-                PollFd::new(&self.source, PollFlags::IN),
-                PollFd::new(&self.bell, PollFlags::IN),
-            ];
+            let mut fds = [PollFd::new(&self.source, PollFlags::IN), PollFd::new(&self.bell, PollFlags::IN)];
             // Once heard, the bell would only keep the call from waiting.
             let heard = if left.is_some() { 1 } else { 2 };
             match poll(&mut fds[..heard], timeout.as_ref()) {
@@ -129,8 +118,5 @@ impl<R: Read> Read for ExitAware<R> {
 /// For `poll`; a time that does not fit is as good as for ever.
 #[cfg(unix)]
 pub(super) fn timespec(duration: Duration) -> Timespec {
-    Timespec::try_from(duration).unwrap_or(Timespec {
-        tv_sec: i32::MAX.into(),
-        tv_nsec: 0,
-    })
+    Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i32::MAX.into(), tv_nsec: 0 })
 }

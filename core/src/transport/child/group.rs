@@ -21,9 +21,7 @@ mod system {
     /// table here.
     fn leftovers(group: Pid) -> Option<Vec<Pid>> {
         let entries = fs::read_dir("/proc").ok()?;
-        let pids = entries
-            .flatten()
-            .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let mut readable = false;
         let found = pids
             .filter(|pid| {
@@ -45,8 +43,7 @@ mod system {
         };
         let mut fields = rest.split_ascii_whitespace();
         let state = fields.next();
-        let in_group =
-            fields.nth(1).and_then(|field| field.parse().ok()) == Some(group.as_raw_pid());
+        let in_group = fields.nth(1).and_then(|field| field.parse().ok()) == Some(group.as_raw_pid());
         in_group && !matches!(state, Some("Z" | "X"))
     }
 
@@ -90,10 +87,7 @@ mod tests {
     fn the_process_table_is_read_past_any_name() {
         let group = Pid::from_raw(42).expect("not zero");
         assert!(system::lives_in_group("77 (sh) S 1 42 40 0 -1", group));
-        assert!(system::lives_in_group(
-            "77 (a) Z 9 (b) R 1 42 40 0 -1",
-            group
-        ));
+        assert!(system::lives_in_group("77 (a) Z 9 (b) R 1 42 40 0 -1", group));
         assert!(!system::lives_in_group("77 (sh) Z 1 42 40 0 -1", group));
         assert!(!system::lives_in_group("42 (sh) S 1 43 42 0 -1", group));
         assert!(!system::lives_in_group("", group));

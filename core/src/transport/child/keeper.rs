@@ -20,9 +20,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process, kill_process_group, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process, kill_process_group, waitid};
 
 use super::exit_aware::{ExitBell, timespec};
 use super::group;
@@ -42,16 +40,9 @@ pub(super) struct PerChild {
 
 impl PerChild {
     pub(super) fn new(pid: u32) -> io::Result<(Self, ExitBell)> {
-        let pid = i32::try_from(pid)
-            .ok()
-            .and_then(Pid::from_raw)
-            .ok_or(io::ErrorKind::InvalidData)?;
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
         let (bell, ringer) = io::pipe()?;
-        let per_child = Self {
-            pid,
-            pidfd: group::pidfd(pid),
-            exit_bell: Mutex::new(Some(ringer)),
-        };
+        let per_child = Self { pid, pidfd: group::pidfd(pid), exit_bell: Mutex::new(Some(ringer)) };
         Ok((per_child, Arc::new(bell)))
     }
 
@@ -59,22 +50,12 @@ impl PerChild {
     #[cfg(test)]
     pub(super) fn without_pidfd(pid: u32) -> io::Result<(Self, ExitBell)> {
         let (per_child, bell) = Self::new(pid)?;
-        Ok((
-            Self {
-                pidfd: None,
-                ..per_child
-            },
-            bell,
-        ))
+        Ok((Self { pidfd: None, ..per_child }, bell))
     }
 
     /// Rings the exit bell: a byte, and not the closed end alone, because a fork of this process may hold a copy of it.
     pub(super) fn exited(&self) {
-        let bell = self
-            .exit_bell
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let bell = self.exit_bell.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut bell) = bell {
             // Fails only if nobody listens any more.
             let _ = bell.write_all(&[1]);
@@ -91,12 +72,7 @@ struct Keeper {
     owner: u32,
 }
 
-static KEEPER: Mutex<Keeper> = Mutex::new(Keeper {
-    children: Vec::new(),
-    bell: None,
-    rung: false,
-    owner: 0,
-});
+static KEEPER: Mutex<Keeper> = Mutex::new(Keeper { children: Vec::new(), bell: None, rung: false, owner: 0 });
 
 impl Keeper {
     fn lock() -> MutexGuard<'static, Self> {
@@ -114,32 +90,20 @@ impl Keeper {
 pub(super) fn adopt(watch: &Arc<Watch>) -> io::Result<()> {
     if watch.system.pidfd.is_none() {
         let pid = watch.system.pid;
-        thread::Builder::new()
-            .name("mcp-child-wait".into())
-            .spawn(move || {
-                // Whatever the answer is, the keeper looks itself.
-                while matches!(
-                    waitid(
-                        WaitId::Pid(pid),
-                        WaitIdOptions::EXITED | WaitIdOptions::NOWAIT
-                    ),
-                    Err(rustix::io::Errno::INTR)
-                ) {}
-                Keeper::lock().ring();
-            })?;
+        thread::Builder::new().name("mcp-child-wait".into()).spawn(move || {
+            // Whatever the answer is, the keeper looks itself.
+            while matches!(
+                waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT),
+                Err(rustix::io::Errno::INTR)
+            ) {}
+            Keeper::lock().ring();
+        })?;
     }
     let mut keeper = Keeper::lock();
     if keeper.bell.is_none() || keeper.owner != std::process::id() {
         let (reader, writer) = io::pipe()?;
-        thread::Builder::new()
-            .name("mcp-children".into())
-            .spawn(move || run(reader))?;
-        *keeper = Keeper {
-            children: Vec::new(),
-            bell: Some(writer),
-            rung: false,
-            owner: std::process::id(),
-        };
+        thread::Builder::new().name("mcp-children".into()).spawn(move || run(reader))?;
+        *keeper = Keeper { children: Vec::new(), bell: Some(writer), rung: false, owner: std::process::id() };
     }
     keeper.children.push(Arc::clone(watch));
     keeper.ring();
@@ -221,10 +185,7 @@ pub(super) fn observe(watch: &Watch) -> Observed {
 }
 
 fn exit_status(status: &WaitIdStatus) -> ExitStatus {
-    ExitStatus {
-        code: status.exit_status(),
-        signal: status.terminating_signal(),
-    }
+    ExitStatus { code: status.exit_status(), signal: status.terminating_signal() }
 }
 
 /// Whether the group of an ended child has members that live; yes if that cannot be found out.

@@ -35,14 +35,12 @@ impl PerChild {
 /// Takes a child into care.
 pub(super) fn adopt(watch: &Arc<Watch>) -> io::Result<()> {
     let watch = Arc::clone(watch);
-    thread::Builder::new()
-        .name("mcp-child-wait".into())
-        .spawn(move || {
-            while !watch.is_gone() {
-                watch.step(Instant::now());
-                thread::sleep(LOOK_AGAIN);
-            }
-        })?;
+    thread::Builder::new().name("mcp-child-wait".into()).spawn(move || {
+        while !watch.is_gone() {
+            watch.step(Instant::now());
+            thread::sleep(LOOK_AGAIN);
+        }
+    })?;
     Ok(())
 }
 
@@ -53,10 +51,7 @@ pub(super) fn observe(watch: &Watch) -> Observed {
     let mut process = watch.process.lock().unwrap_or_else(PoisonError::into_inner);
     match process.try_wait() {
         Ok(None) => Observed::Running,
-        Ok(Some(status)) => Observed::Ended(ExitStatus {
-            code: status.code(),
-            signal: None,
-        }),
+        Ok(Some(status)) => Observed::Ended(ExitStatus { code: status.code(), signal: None }),
         Err(_) => Observed::Lost,
     }
 }

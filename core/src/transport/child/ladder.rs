@@ -79,12 +79,7 @@ impl Ladder {
 
     /// Moves on. `alive`: the child itself has not ended. `leftovers`: whether its group has live members, asked only
     /// when the child has ended.
-    pub(super) fn step(
-        &mut self,
-        now: Instant,
-        alive: bool,
-        leftovers: impl FnOnce() -> bool,
-    ) -> Action {
+    pub(super) fn step(&mut self, now: Instant, alive: bool, leftovers: impl FnOnce() -> bool) -> Action {
         if self.phase == Phase::Gone {
             return Action::Wait;
         }
@@ -187,10 +182,7 @@ mod tests {
         assert_eq!(ladder.step(start, false, || true), Action::Wait);
         assert_eq!(ladder.step(start + TERM, false, || true), Action::Kill);
         assert_eq!(ladder.deadline(false), Some(start + TERM + KILL_GRACE));
-        assert_eq!(
-            ladder.step(start + TERM + KILL_GRACE, false, || true),
-            Action::Reap
-        );
+        assert_eq!(ladder.step(start + TERM + KILL_GRACE, false, || true), Action::Reap);
         assert_eq!(ladder.how(), ExitHow::Exited);
     }
 
@@ -200,15 +192,9 @@ mod tests {
         let mut ladder = Ladder::new(EXIT, TERM);
         ladder.close(start);
         assert_eq!(ladder.step(start + EXIT, true, nobody), Action::Terminate);
-        assert_eq!(
-            ladder.step(start + EXIT + TERM / 2, false, || true),
-            Action::Wait
-        );
+        assert_eq!(ladder.step(start + EXIT + TERM / 2, false, || true), Action::Wait);
         assert_eq!(ladder.deadline(false), Some(start + EXIT + TERM));
-        assert_eq!(
-            ladder.step(start + EXIT + TERM, false, || true),
-            Action::Kill
-        );
+        assert_eq!(ladder.step(start + EXIT + TERM, false, || true), Action::Kill);
         assert_eq!(ladder.how(), ExitHow::Terminated);
     }
 

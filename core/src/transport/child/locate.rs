@@ -8,29 +8,16 @@ use std::path::{Path, PathBuf};
 ///
 /// The search is ours and not left to the system, which looks into the child's `PATH` on some and ours on others, and on
 /// Windows finds `.exe` files only (FC-016).
-pub(super) fn program(
-    program: &OsStr,
-    path: Option<&OsStr>,
-    cwd: Option<&Path>,
-) -> Option<PathBuf> {
+pub(super) fn program(program: &OsStr, path: Option<&OsStr>, cwd: Option<&Path>) -> Option<PathBuf> {
     if has_separator(program) {
         let direct = PathBuf::from(program);
         if !cfg!(windows) {
             return Some(direct);
         }
         let base = cwd.map_or_else(|| direct.clone(), |cwd| cwd.join(&direct));
-        return Some(
-            endings(&base)
-                .into_iter()
-                .find(|file| file.is_file())
-                .unwrap_or(direct),
-        );
+        return Some(endings(&base).into_iter().find(|file| file.is_file()).unwrap_or(direct));
     }
-    let path = path.unwrap_or(OsStr::new(if cfg!(windows) {
-        ""
-    } else {
-        "/usr/local/bin:/usr/bin:/bin"
-    }));
+    let path = path.unwrap_or(OsStr::new(if cfg!(windows) { "" } else { "/usr/local/bin:/usr/bin:/bin" }));
     let files = std::env::split_paths(path)
         // An empty entry would mean the current directory: a trap, and nothing a server needs.
         .filter(|directory| !directory.as_os_str().is_empty())
@@ -48,17 +35,12 @@ pub(super) fn program(
 }
 
 fn has_separator(program: &OsStr) -> bool {
-    program
-        .as_encoded_bytes()
-        .iter()
-        .any(|byte| std::path::is_separator(char::from(*byte)))
+    program.as_encoded_bytes().iter().any(|byte| std::path::is_separator(char::from(*byte)))
 }
 
 /// Whether the file may be executed; `None` if it is no file.
 fn permission(file: &Path) -> Option<bool> {
-    let found = std::fs::metadata(file)
-        .ok()
-        .filter(std::fs::Metadata::is_file)?;
+    let found = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
     #[cfg(unix)]
     return Some(std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0);
     #[cfg(not(unix))]
@@ -74,19 +56,12 @@ fn endings(file: &Path) -> [PathBuf; 1] {
 #[cfg(windows)]
 fn endings(file: &Path) -> Vec<PathBuf> {
     let known = std::env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".into());
-    let with_ending = known
-        .split(';')
-        .filter(|ending| !ending.is_empty())
-        .map(|ending| {
-            let mut name = file.as_os_str().to_owned();
-            name.push(ending);
-            PathBuf::from(name)
-        });
-    file.extension()
-        .map(|_| file.to_owned())
-        .into_iter()
-        .chain(with_ending)
-        .collect()
+    let with_ending = known.split(';').filter(|ending| !ending.is_empty()).map(|ending| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    });
+    file.extension().map(|_| file.to_owned()).into_iter().chain(with_ending).collect()
 }
 
 /// The index of the first argument that a `.bat` or `.cmd` file cannot be given unchanged. The standard library quotes
@@ -96,9 +71,5 @@ pub(super) fn unsafe_batch_argument(program: &Path, args: &[OsString]) -> Option
     if !(ending.eq_ignore_ascii_case("bat") || ending.eq_ignore_ascii_case("cmd")) {
         return None;
     }
-    args.iter().position(|arg| {
-        arg.as_encoded_bytes()
-            .iter()
-            .any(|byte| matches!(byte, b'\r' | b'\n'))
-    })
+    args.iter().position(|arg| arg.as_encoded_bytes().iter().any(|byte| matches!(byte, b'\r' | b'\n')))
 }

@@ -77,21 +77,13 @@ impl Child {
         let ladder = Ladder::new(command.exit_grace, command.term_grace);
         // Survivors of the child are ended within this time, so nobody writes to stderr later.
         let stderr_linger = ladder.bound();
-        let (stdin, stdout, stderr) = (
-            process.stdin.take(),
-            process.stdout.take(),
-            process.stderr.take(),
-        );
+        let (stdin, stdout, stderr) = (process.stdin.take(), process.stdout.take(), process.stderr.take());
         let (watch, bell) = start_watch(process, ladder)?;
-        let log = stderr
-            .is_some()
-            .then(|| Arc::new(StderrLog::new(command.stderr_tail_bytes)));
+        let log = stderr.is_some().then(|| Arc::new(StderrLog::new(command.stderr_tail_bytes)));
         let child = Self {
             watch,
             stdin: Mutex::new(stdin),
-            stdout: Mutex::new(
-                stdout.map(|pipe| ChildStdout(ExitAware::new(pipe, bell.clone(), STDOUT_LINGER))),
-            ),
+            stdout: Mutex::new(stdout.map(|pipe| ChildStdout(ExitAware::new(pipe, bell.clone(), STDOUT_LINGER)))),
             stderr: log.clone(),
         };
         if let (Some(pipe), Some(log)) = (stderr, log) {
@@ -113,18 +105,12 @@ impl Child {
 
     /// The writing end of the child's stdin; `None` if it was taken before or [`close`](Self::close) was called.
     pub fn take_stdin(&self) -> Option<ChildStdin> {
-        self.stdin
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The reading end of the child's stdout; `None` if it was taken before.
     pub fn take_stdout(&self) -> Option<ChildStdout> {
-        self.stdout
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.stdout.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The exit status if the child has exited. Does not wait.
@@ -151,10 +137,7 @@ impl Child {
     /// [`stderr_tail_bytes`](ChildCommand::stderr_tail_bytes), cut at the front. After the exit of the child it holds
     /// everything written before it; getting there can take up to 250 ms.
     pub fn stderr_tail(&self) -> String {
-        self.stderr
-            .as_ref()
-            .map(|log| log.text(self.watch.status().is_some()))
-            .unwrap_or_default()
+        self.stderr.as_ref().map(|log| log.text(self.watch.status().is_some())).unwrap_or_default()
     }
 
     /// Starts the ladder without waiting for it: the child should exit because its stdin is closed, which it is now

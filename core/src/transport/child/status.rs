@@ -16,10 +16,7 @@ pub struct ExitStatus {
 }
 
 impl ExitStatus {
-    pub(super) const UNKNOWN: Self = Self {
-        code: None,
-        signal: None,
-    };
+    pub(super) const UNKNOWN: Self = Self { code: None, signal: None };
 
     /// Whether the child ended by itself with code 0.
     pub fn success(self) -> bool {

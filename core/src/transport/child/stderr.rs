@@ -60,19 +60,13 @@ struct LogState {
 /// Without the text, which is the child's affair.
 impl fmt::Debug for StderrLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StderrLog")
-            .field("limit", &self.limit)
-            .finish_non_exhaustive()
+        f.debug_struct("StderrLog").field("limit", &self.limit).finish_non_exhaustive()
     }
 }
 
 impl StderrLog {
     pub(super) fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            state: Mutex::default(),
-            changed: Condvar::new(),
-        }
+        Self { limit, state: Mutex::default(), changed: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, LogState> {
@@ -112,18 +106,8 @@ impl StderrLog {
         let cut = state.cut;
         let bytes = state.tail.make_contiguous();
         // A cut may have hit the middle of a character.
-        let torn = if cut {
-            bytes
-                .iter()
-                .take(3)
-                .take_while(|byte| is_continuation(**byte))
-                .count()
-        } else {
-            0
-        };
-        String::from_utf8_lossy(&bytes[torn..])
-            .trim_end()
-            .to_owned()
+        let torn = if cut { bytes.iter().take(3).take_while(|byte| is_continuation(**byte)).count() } else { 0 };
+        String::from_utf8_lossy(&bytes[torn..]).trim_end().to_owned()
     }
 }
 
@@ -165,10 +149,7 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn new(callback: Arc<dyn Fn(&str) + Send + Sync>) -> Self {
-        Self {
-            callback,
-            partial: Vec::new(),
-        }
+        Self { callback, partial: Vec::new() }
     }
 
     /// `false` if the callback panicked, and is not to be called again.
@@ -209,9 +190,7 @@ impl Lines {
         let line = String::from_utf8_lossy(line);
         let intact = catch_unwind(AssertUnwindSafe(|| (self.callback)(&line))).is_ok();
         if !intact {
-            tracing::error!(
-                "the callback for a child's stderr lines panicked and is not called again"
-            );
+            tracing::error!("the callback for a child's stderr lines panicked and is not called again");
         }
         intact
     }
@@ -223,11 +202,7 @@ fn is_continuation(byte: u8) -> bool {
 
 /// How many bytes to take so that no UTF-8 character at the end is torn.
 fn whole_characters(bytes: &[u8]) -> usize {
-    let last = bytes
-        .iter()
-        .rev()
-        .take(4)
-        .position(|byte| !is_continuation(*byte));
+    let last = bytes.iter().rev().take(4).position(|byte| !is_continuation(*byte));
     let Some(after) = last else {
         return bytes.len();
     };
@@ -238,11 +213,7 @@ fn whole_characters(bytes: &[u8]) -> usize {
         0xf0..=0xf7 => 4,
         _ => 1,
     };
-    if first + length > bytes.len() {
-        first
-    } else {
-        bytes.len()
-    }
+    if first + length > bytes.len() { first } else { bytes.len() }
 }
 
 /// Reads until nobody holds the pipe, or until `linger` after the exit of the child.
@@ -299,10 +270,7 @@ mod tests {
     // proves: STDIO-06
     #[test]
     fn lines_are_cut_wherever_the_reads_split() {
-        assert_eq!(
-            lines_of(&[b"a\r\nb", b"c\n\nh\xc3", b"\xa9\nlast"]),
-            ["a", "bc", "", "hé", "last"]
-        );
+        assert_eq!(lines_of(&[b"a\r\nb", b"c\n\nh\xc3", b"\xa9\nlast"]), ["a", "bc", "", "hé", "last"]);
         assert_eq!(lines_of(&[b"\xff\n"]), ["\u{fffd}"]);
     }
 

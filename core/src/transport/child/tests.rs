@@ -18,10 +18,7 @@ mod streams;
 const SOON: Duration = Duration::from_secs(5);
 
 fn sh(script: &str) -> ChildCommand {
-    ChildCommand::new("/bin/sh")
-        .arg("-c")
-        .arg(script)
-        .stderr(StderrMode::Null)
+    ChildCommand::new("/bin/sh").arg("-c").arg(script).stderr(StderrMode::Null)
 }
 
 /// Starts the script and waits for its first line.
@@ -50,19 +47,14 @@ fn pid(number: &str) -> Pid {
 
 /// Whether there is a process with this id, be it a zombie.
 fn exists(pid: u32) -> bool {
-    let pid = i32::try_from(pid)
-        .ok()
-        .and_then(Pid::from_raw)
-        .expect("a process id");
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a process id");
     test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
 /// Whether the process runs. A grandchild is reaped by the system's first process, whenever that comes to it.
 fn runs(pid: Pid) -> bool {
     match std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid())) {
-        Ok(stat) => !stat
-            .rsplit_once(") ")
-            .is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
+        Ok(stat) => !stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
         Err(_) if cfg!(target_os = "linux") => false,
         Err(_) => test_kill_process(pid).is_ok(),
     }

@@ -45,13 +45,7 @@ impl Watch {
             pid: process.id(),
             process: Mutex::new(process),
             system,
-            progress: Mutex::new(Progress {
-                ladder,
-                status: None,
-                lost: false,
-                report: None,
-                callbacks: Vec::new(),
-            }),
+            progress: Mutex::new(Progress { ladder, status: None, lost: false, report: None, callbacks: Vec::new() }),
             changed: Condvar::new(),
         }
     }
@@ -81,9 +75,7 @@ impl Watch {
     pub(super) fn wait_status(&self, timeout: Duration) -> Option<ExitStatus> {
         let (progress, _) = self
             .changed
-            .wait_timeout_while(self.progress(), timeout, |progress| {
-                progress.status.is_none()
-            })
+            .wait_timeout_while(self.progress(), timeout, |progress| progress.status.is_none())
             .unwrap_or_else(PoisonError::into_inner);
         progress.status
     }
@@ -128,25 +120,14 @@ impl Watch {
             let mut progress = self.progress();
             let alive = progress.status.is_none();
             let lost = progress.lost;
-            match progress
-                .ladder
-                .step(now, alive, || !lost && keeper::has_leftovers(self))
-            {
+            match progress.ladder.step(now, alive, || !lost && keeper::has_leftovers(self)) {
                 Action::Wait => return progress.ladder.deadline(alive),
                 Action::Terminate => {
-                    tracing::debug!(
-                        pid = self.pid,
-                        alive,
-                        "sending SIGTERM to the process group of a child"
-                    );
+                    tracing::debug!(pid = self.pid, alive, "sending SIGTERM to the process group of a child");
                     keeper::terminate(self);
                 }
                 Action::Kill => {
-                    tracing::debug!(
-                        pid = self.pid,
-                        alive,
-                        "sending SIGKILL to the process group of a child"
-                    );
+                    tracing::debug!(pid = self.pid, alive, "sending SIGKILL to the process group of a child");
                     keeper::kill(self);
                 }
                 Action::Reap => {
@@ -186,17 +167,12 @@ impl Watch {
 
 impl Progress {
     fn report_now(&self) -> ExitReport {
-        ExitReport {
-            status: self.status.unwrap_or(ExitStatus::UNKNOWN),
-            how: self.ladder.how(),
-        }
+        ExitReport { status: self.status.unwrap_or(ExitStatus::UNKNOWN), how: self.ladder.how() }
     }
 }
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch")
-            .field("pid", &self.pid)
-            .finish_non_exhaustive()
+        f.debug_struct("Watch").field("pid", &self.pid).finish_non_exhaustive()
     }
 }

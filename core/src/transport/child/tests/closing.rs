@@ -29,21 +29,8 @@ fn a_child_that_heeds_only_sigterm_gets_it_after_the_grace() {
     let (child, stdout, _) = start(sh(script).exit_grace(millis(200)).term_grace(SOON));
     let from = Instant::now();
     let report = child.close();
-    assert!(
-        from.elapsed() >= millis(200) && from.elapsed() < SOON,
-        "{:?}",
-        from.elapsed()
-    );
-    assert_eq!(
-        report,
-        ExitReport {
-            status: ExitStatus {
-                code: Some(7),
-                signal: None
-            },
-            how: ExitHow::Terminated
-        }
-    );
+    assert!(from.elapsed() >= millis(200) && from.elapsed() < SOON, "{:?}", from.elapsed());
+    assert_eq!(report, ExitReport { status: ExitStatus { code: Some(7), signal: None }, how: ExitHow::Terminated });
     assert_eq!(rest(stdout), "marker\n");
     assert!(!exists(child.pid()));
 }
@@ -56,16 +43,7 @@ fn a_deaf_child_is_killed_when_both_graces_are_over() {
     let report = child.close();
     let took = from.elapsed();
     assert!(took >= millis(600) && took < millis(1000), "{took:?}");
-    assert_eq!(
-        report,
-        ExitReport {
-            status: ExitStatus {
-                code: None,
-                signal: Some(9)
-            },
-            how: ExitHow::Killed
-        }
-    );
+    assert_eq!(report, ExitReport { status: ExitStatus { code: None, signal: Some(9) }, how: ExitHow::Killed });
     assert_eq!(report.to_string(), "killed, signal 9 (SIGKILL)");
     assert!(!exists(child.pid()));
     let from = Instant::now();
@@ -80,16 +58,9 @@ fn closes_from_several_threads_share_one_ladder() {
     let (child, _stdout, _) = start(sh(DEAF).exit_grace(millis(100)).term_grace(millis(100)));
     let reports: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| child.close())).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("no panic"))
-            .collect()
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
-    assert!(
-        reports
-            .iter()
-            .all(|report| report.how == ExitHow::Killed && *report == reports[0])
-    );
+    assert!(reports.iter().all(|report| report.how == ExitHow::Killed && *report == reports[0]));
 }
 
 // proves: DOWN-07
@@ -102,11 +73,7 @@ fn dropping_the_handle_returns_at_once_and_ends_the_child_within_a_second() {
         drop(child);
         assert!(from.elapsed() < millis(100), "{:?}", from.elapsed());
         watch.wait_report();
-        assert!(
-            from.elapsed() < millis(1000),
-            "{script}: {:?}",
-            from.elapsed()
-        );
+        assert!(from.elapsed() < millis(1000), "{script}: {:?}", from.elapsed());
         assert!(!exists(pid), "{script}");
     }
 }
@@ -115,10 +82,7 @@ fn dropping_the_handle_returns_at_once_and_ends_the_child_within_a_second() {
 #[test]
 fn many_children_dropped_at_once_are_all_reaped() {
     let children: Vec<_> = (0..20).map(|_| start(sh("echo ready; cat")).0).collect();
-    let watches: Vec<_> = children
-        .iter()
-        .map(|child| Arc::clone(&child.watch))
-        .collect();
+    let watches: Vec<_> = children.iter().map(|child| Arc::clone(&child.watch)).collect();
     drop(children);
     for watch in watches {
         watch.wait_report();
@@ -133,11 +97,7 @@ fn grandchildren_end_with_the_child_that_heeds_the_end_of_stdin() {
     let (child, _stdout, grandchild) = start(sh(&script).exit_grace(SOON).term_grace(millis(200)));
     assert!(runs(pid(&grandchild)));
     let report = child.close();
-    assert_eq!(
-        report.how,
-        ExitHow::Exited,
-        "the child itself got no signal"
-    );
+    assert_eq!(report.how, ExitHow::Exited, "the child itself got no signal");
     assert!(!runs(pid(&grandchild)));
     assert!(!exists(child.pid()));
 }
@@ -147,10 +107,7 @@ fn grandchildren_end_with_the_child_that_heeds_the_end_of_stdin() {
 fn grandchildren_end_with_the_child_that_is_terminated_or_killed() {
     let heeds_sigterm = format!("{DEAF_GRANDCHILD} exec sleep 60");
     let all_deaf = "trap '' TERM; sh -c 'echo $$; exec sleep 60' & while :; do sleep 60; done";
-    for (script, how) in [
-        (heeds_sigterm.as_str(), ExitHow::Terminated),
-        (all_deaf, ExitHow::Killed),
-    ] {
+    for (script, how) in [(heeds_sigterm.as_str(), ExitHow::Terminated), (all_deaf, ExitHow::Killed)] {
         let command = sh(script).exit_grace(millis(100)).term_grace(millis(300));
         let (child, _stdout, grandchild) = start(command);
         assert!(runs(pid(&grandchild)), "{script}");
@@ -167,10 +124,7 @@ fn grandchildren_of_a_child_that_ended_by_itself_are_ended_without_a_close() {
     let (child, _stdout, grandchild) = start(sh(&script).term_grace(millis(200)));
     let mut stdin = child.take_stdin().expect("not taken yet");
     stdin.write_all(b"go\n").expect("the child reads");
-    assert_eq!(
-        child.wait_timeout(SOON).and_then(|status| status.code),
-        Some(4)
-    );
+    assert_eq!(child.wait_timeout(SOON).and_then(|status| status.code), Some(4));
     assert_eq!(child.watch.wait_report().status.code, Some(4));
     assert!(!runs(pid(&grandchild)));
     assert!(!exists(child.pid()));
@@ -179,9 +133,7 @@ fn grandchildren_of_a_child_that_ended_by_itself_are_ended_without_a_close() {
 // proves: DOWN-03
 #[test]
 fn a_child_that_leaves_by_itself_is_a_normal_end() {
-    let (child, stdout, _) = start(sh(
-        "trap 'echo signal >&2' TERM; echo bye; exec >&-; exit 0",
-    ));
+    let (child, stdout, _) = start(sh("trap 'echo signal >&2' TERM; echo bye; exec >&-; exit 0"));
     assert_eq!(rest(stdout), "");
     assert!(child.wait_timeout(SOON).expect("it exits").success());
     let report = child.close();
@@ -206,11 +158,7 @@ fn exit_callbacks_are_called_at_once_and_once() {
     assert!(from.elapsed() < millis(500), "{:?}", from.elapsed());
     assert_eq!(status.to_string(), "exit status 3");
     child.on_exit(move |status| late.send(status).expect("the test listens"));
-    assert_eq!(
-        receiver.try_recv(),
-        Ok(status),
-        "at once when it has exited before"
-    );
+    assert_eq!(receiver.try_recv(), Ok(status), "at once when it has exited before");
     assert!(receiver.recv_timeout(SOON).is_err(), "no sender is left");
     assert_eq!(child.try_exit_status(), Some(status));
     child.close();
@@ -222,20 +170,14 @@ fn a_child_killed_from_outside_is_reported_as_such() {
     let (child, _stdout, own) = start(sh("echo $$; exec sleep 60"));
     assert_eq!(own, child.pid().to_string());
     kill_process(pid(&own), Signal::KILL).expect("it is ours");
-    assert_eq!(
-        child.wait_timeout(SOON).expect("it ended").to_string(),
-        "signal 9 (SIGKILL)"
-    );
+    assert_eq!(child.wait_timeout(SOON).expect("it ended").to_string(), "signal 9 (SIGKILL)");
     assert_eq!(child.close().how, ExitHow::Exited, "not by us");
 }
 
 #[test]
 fn without_a_pidfd_the_ladder_is_the_same() {
     let process = process::Command::new("/bin/sh")
-        .args([
-            "-c",
-            "trap 'exit 5' TERM; echo ready; while :; do sleep 60; done",
-        ])
+        .args(["-c", "trap 'exit 5' TERM; echo ready; while :; do sleep 60; done"])
         .stdin(process::Stdio::null())
         .stdout(process::Stdio::piped())
         .stderr(process::Stdio::null())
@@ -249,28 +191,19 @@ fn without_a_pidfd_the_ladder_is_the_same() {
     keeper::adopt(&watch).expect("threads");
     watch.close();
     let report = watch.wait_report();
-    assert_eq!(
-        (report.how, report.status.code),
-        (ExitHow::Terminated, Some(5))
-    );
+    assert_eq!((report.how, report.status.code), (ExitHow::Terminated, Some(5)));
     assert!(!exists(watch.pid));
 }
 
 #[test]
 fn a_child_that_somebody_else_reaped_ends_with_an_unknown_status() {
-    let process = process::Command::new("/bin/sh")
-        .args(["-c", "exit 0"])
-        .process_group_of_its_own()
-        .spawn();
+    let process = process::Command::new("/bin/sh").args(["-c", "exit 0"]).process_group_of_its_own().spawn();
     let process = process.expect("/bin/sh starts");
     let (system, _bell) = keeper::PerChild::new(process.id()).expect("a pipe");
     let watch = Watch::new(process, system, Ladder::new(SOON, SOON));
     waitpid(Some(pid(&watch.pid.to_string())), WaitOptions::empty()).expect("it is ours");
     assert_eq!(watch.step(Instant::now()), None);
-    assert_eq!(
-        watch.wait_report().to_string(),
-        "exited by itself, unknown exit status"
-    );
+    assert_eq!(watch.wait_report().to_string(), "exited by itself, unknown exit status");
 }
 
 /// What [`ChildCommand::spawn`] does, for tests that stand below it.

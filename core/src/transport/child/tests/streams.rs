@@ -2,8 +2,7 @@
 
 use super::*;
 
-const TEN_MIB: &str =
-    "head -c 10485760 /dev/zero | tr '\\0' x >&2; echo >&2; echo last words >&2; echo done";
+const TEN_MIB: &str = "head -c 10485760 /dev/zero | tr '\\0' x >&2; echo >&2; echo last words >&2; echo done";
 
 // proves: STDIO-05, STDIO-06
 #[test]
@@ -12,10 +11,7 @@ fn ten_mebibytes_on_stderr_block_nobody_and_leave_a_bounded_tail() {
     assert_eq!(line, "done");
     child.close();
     let tail = child.stderr_tail();
-    assert!(
-        tail.len() <= 100 && tail.ends_with("x\nlast words"),
-        "{tail}"
-    );
+    assert!(tail.len() <= 100 && tail.ends_with("x\nlast words"), "{tail}");
 }
 
 // proves: STDIO-06
@@ -29,10 +25,7 @@ fn stderr_is_handed_on_line_by_line() {
     assert_eq!(line, "done");
     child.close();
     let lines: Vec<_> = receiver.iter().collect();
-    assert_eq!(
-        lines.iter().map(String::len).sum::<usize>(),
-        10_485_760 + "last words".len()
-    );
+    assert_eq!(lines.iter().map(String::len).sum::<usize>(), 10_485_760 + "last words".len());
     assert!(lines.iter().all(|line| line.len() <= 64 * 1024));
     assert_eq!(lines.last().map(String::as_str), Some("last words"));
 }
@@ -78,11 +71,7 @@ fn a_grandchild_that_holds_stdout_does_not_hold_the_reader() {
     let (child, stdout, grandchild) = start(sh(script).term_grace(Duration::from_secs(60)));
     drop(child.take_stdin());
     let from = Instant::now();
-    assert_eq!(
-        rest(stdout),
-        "answer\n",
-        "nothing written before the exit is lost"
-    );
+    assert_eq!(rest(stdout), "answer\n", "nothing written before the exit is lost");
     assert!(from.elapsed() < SOON, "{:?}", from.elapsed());
     assert!(runs(pid(&grandchild)), "it still holds the pipe");
     assert!(child.try_exit_status().expect("it exited").success());
@@ -93,9 +82,7 @@ fn a_grandchild_that_holds_stdout_does_not_hold_the_reader() {
 // proves: STDIO-13
 #[test]
 fn what_was_written_before_the_exit_is_read_however_late() {
-    let child = sh("head -c 60000 /dev/zero | tr '\\0' y; exit 0")
-        .spawn()
-        .expect("/bin/sh starts");
+    let child = sh("head -c 60000 /dev/zero | tr '\\0' y; exit 0").spawn().expect("/bin/sh starts");
     let stdout = child.take_stdout().expect("not taken yet");
     assert!(child.close().status.success());
     assert_eq!(rest(stdout).len(), 60_000);
