@@ -6,8 +6,12 @@ mod error;
 pub mod middleware;
 pub mod protocol;
 #[cfg(feature = "io")]
+pub mod server;
+#[cfg(feature = "io")]
 mod session;
 #[cfg(feature = "io")]
 pub mod transport;
 
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "io")]
+pub use server::Server;

@@ -44,7 +44,13 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    pub(crate) fn new(session: Arc<Session>, id: CallId, request_id: RequestId, method: Method, params: Option<Bytes>) -> Call {
+    pub(crate) fn new(
+        session: Arc<Session>,
+        id: CallId,
+        request_id: RequestId,
+        method: Method,
+        params: Option<Bytes>,
+    ) -> Call {
         Call {
             session,
             id,
@@ -100,9 +106,7 @@ impl Call {
             Ok(Reply::Future(future)) => future,
         };
         let runtime = self.session.executor.handle().enter();
-        let first = span.in_scope(|| {
-            self.guarded(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())))
-        });
+        let first = span.in_scope(|| self.guarded(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
         drop(runtime);
         match first {
             Ok(Poll::Ready(outcome)) | Err(outcome) => drop(self.complete(&outcome)),

@@ -7,6 +7,7 @@
 //! application runs under the lock.
 
 mod call;
+mod id;
 mod outlet;
 mod pump;
 mod relay;
@@ -31,6 +32,7 @@ use crate::protocol::{Json, Method, Revision};
 use crate::transport::{Tap, TapDirection};
 
 pub(crate) use call::{Call, Reply, panic_message};
+pub(crate) use id::session_id;
 pub(crate) use outlet::{FdOutlet, Outlet, ThreadOutlet};
 pub(crate) use pump::Pump;
 pub(crate) use relay::relay;
@@ -222,14 +224,30 @@ impl Session {
     }
 
     /// Sends a notification.
-    pub(crate) fn notify(self: &Arc<Self>, method: &Method, params: Option<&Json>, related: Option<CallId>) -> Result<(), Error> {
-        lock(&self.core).engine.notify(method, params, related)?;
+    pub(crate) fn notify(
+        self: &Arc<Self>,
+        method: &Method,
+        params: Option<&Json>,
+        related: Option<CallId>,
+    ) -> Result<(), Error> {
+        self.enqueue(method, params, related)?;
         self.kick();
         Ok(())
     }
 
+    /// Queues a notification; the caller kicks the session afterwards.
+    pub(crate) fn enqueue(&self, method: &Method, params: Option<&Json>, related: Option<CallId>) -> Result<(), Error> {
+        lock(&self.core).engine.notify(method, params, related)
+    }
+
     /// Reports progress of a call; false if nobody will hear of it.
-    pub(crate) fn progress(self: &Arc<Self>, call: CallId, progress: f64, total: Option<f64>, message: Option<&str>) -> bool {
+    pub(crate) fn progress(
+        self: &Arc<Self>,
+        call: CallId,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+    ) -> bool {
         let sent = lock(&self.core).engine.progress(call, progress, total, message, Instant::now());
         self.kick();
         sent
@@ -348,7 +366,8 @@ impl Session {
         completion
     }
 
-    fn cancel(self: &Arc<Self>, request: RequestKey, reason: Option<&str>) {
+    /// Gives up an own request; nothing happens if it has ended.
+    pub(crate) fn cancel(self: &Arc<Self>, request: RequestKey, reason: Option<&str>) {
         let mut core = lock(&self.core);
         let sent = core.engine.cancel(request, reason);
         let waiter = core.waiters.remove(&request);

@@ -113,7 +113,9 @@ async fn within(
             return std::task::Poll::Ready(done);
         }
         if Instant::now() >= until {
-            return std::task::Poll::Ready(Err(crate::error::Error::closed("the peer does not take the last messages")));
+            return std::task::Poll::Ready(Err(crate::error::Error::closed(
+                "the peer does not take the last messages",
+            )));
         }
         if !armed {
             armed = true;

@@ -30,8 +30,16 @@ pub(crate) struct PendingRequest {
 }
 
 impl PendingRequest {
-    pub(super) fn new(session: Arc<Session>, key: RequestKey, outcome: oneshot::Receiver<Result<Bytes, Error>>) -> Self {
+    pub(super) fn new(
+        session: Arc<Session>,
+        key: RequestKey,
+        outcome: oneshot::Receiver<Result<Bytes, Error>>,
+    ) -> Self {
         PendingRequest { session, key, outcome, settled: false }
+    }
+
+    pub(crate) fn key(&self) -> RequestKey {
+        self.key
     }
 
     /// Tells the peer to stop, with a reason for its log, and ends the wait at once (CANC-10).
