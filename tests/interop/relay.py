@@ -34,7 +34,12 @@ class Capture:
         if self._file is None:
             return
         entry: dict[str, Any] = {"from": side, "under_test": side == "server", "revision": REVISION}
-        entry |= {"session": self._session, "text": line.decode("utf-8", "replace").rstrip("\n")}
+        entry["session"] = self._session
+        text = line.decode("utf-8", "replace").rstrip("\n")
+        try:
+            entry["message"] = json.loads(text)
+        except ValueError:
+            entry["text"] = text  # no message: the schema check reports it
         with self._lock:
             self._file.write(json.dumps(entry, ensure_ascii=False) + "\n")
             self._file.flush()

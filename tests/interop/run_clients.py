@@ -32,6 +32,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 OUR_SERVER = "tests/fixtures/run server rust stdio"
 REVISION = "2024-11-05"
+# The SDKs' clients start a server with few variables of their own environment; these tell tests/fixtures/run its program.
+FORWARDED = ("CARGO_TARGET_DIR", "MCP_FIXTURE", "MCP_FIXTURES_RUST")
 LIMIT_S = 300
 LINE = re.compile(r"(?P<not>not )?ok \d+ - (?P<name>[a-z_.]+)(?:: (?P<why>.*)| # SKIP (?P<skip>.*))?")
 
@@ -126,9 +128,13 @@ def table(runs: list[Run], cannot: dict[str, str]) -> None:
 def explain(runs: list[Run], cannot: dict[str, str]) -> None:
     """The reasons behind all that is not `ok` in the table."""
     for run in runs:
+        same: dict[str, list[str]] = {}  # a session that never came about fails all checks for one reason
         for check, why in run.failed.items():
             if check not in cannot:
-                print(f"FAIL {run.client}, {check}: {why}")
+                same.setdefault(why, []).append(check)
+        for why, checks in same.items():
+            more = f" and {len(checks) - 1} more" if len(checks) > 1 else ""
+            print(f"FAIL {run.client}, {checks[0]}{more}: {why}")
         for check, why in run.skipped.items():
             print(f"skip {run.client}, {check}: {why}")
         if run.broken:
@@ -177,7 +183,9 @@ def main() -> int:
     clients = [peer for peer in here if not options.peer or peer["name"] in options.peer]
     if not clients or (left_out and os.environ.get("CI") == "true"):
         return 2
-    ours: Peer = {"name": "ours", "version": "", "server": shlex.split(options.server), "env": {}, "cannot": {}}
+    forwarded = [f"{name}={os.environ[name]}" for name in FORWARDED if name in os.environ]
+    command = (["env", *forwarded] if forwarded else []) + shlex.split(options.server)
+    ours: Peer = {"name": "ours", "version": "", "server": command, "env": {}, "cannot": {}}
     passed = failed = skipped = 0
     for server in here if options.peers_servers else [ours]:
         counts = against(server, clients, options)

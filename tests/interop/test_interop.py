@@ -51,12 +51,12 @@ class Relay(unittest.TestCase):
     def test_capture_holds_both_directions(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "capture.jsonl"
-            relay([self.OTHER], "--capture", str(file), "--session", "s")
+            relay([self.OTHER, "no json\n"], "--capture", str(file), "--session", "s")
             entries = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-        self.assertEqual(
-            [(entry["from"], entry["under_test"], entry["session"], entry["text"]) for entry in entries],
-            [("client", False, "s", self.OTHER.rstrip()), ("server", True, "s", self.OTHER.rstrip())],
-        )
+        for side, under_test in (("client", False), ("server", True)):
+            mine = [entry for entry in entries if entry["from"] == side]
+            wanted = {"from": side, "under_test": under_test, "revision": "2024-11-05", "session": "s"}
+            self.assertEqual(mine, [wanted | {"message": json.loads(self.OTHER)}, wanted | {"text": "no json"}])
 
 
 class ReadingAClient(unittest.TestCase):
