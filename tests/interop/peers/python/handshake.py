@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from check import Registry, equal, refused
+from check import Registry, equal, fence, refused
 from fixture import FIXTURE
 from peer import Json, Peer
 
@@ -55,3 +55,9 @@ async def ping(peer: Peer, _: Json) -> None:
 @check("method.unknown")
 async def method_unknown(peer: Peer, _: Json) -> None:
     await refused(METHOD_NOT_FOUND, peer.request("no/such"))
+
+
+@check("session.quiet")
+async def session_quiet(peer: Peer, _: Json) -> None:
+    await fence(peer)
+    equal("lists said to have changed, though nothing has", peer.inbox.list_changes, [])

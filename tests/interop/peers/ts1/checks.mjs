@@ -144,6 +144,10 @@ export const CHECKS = {
   "method.unknown": async ({ client }) => {
     await refused(METHOD_NOT_FOUND, client.request({ method: "no/such" }, EmptyResultSchema));
   },
+  "session.quiet": async ({ client, inbox }) => {
+    await fence(client);
+    equal("lists said to have changed, though nothing has", inbox.listChanges, []);
+  },
   "tools.list": async ({ client }) => {
     for (const tool of await listTools(client)) {
       equal(`type of the inputSchema of ${tool.name}`, tool.inputSchema.type, "object");

@@ -1,6 +1,6 @@
 //! Checks: the handshake and what every session can do.
 
-use super::{CAPABILITIES, Checked, METHOD_NOT_FOUND, REVISION, Session, equal, fixture, refused};
+use super::{CAPABILITIES, Checked, METHOD_NOT_FOUND, REVISION, Session, equal, fence, fixture, refused};
 
 pub async fn initialize_revision(session: &Session) -> Checked {
     equal("protocolVersion", &session.initialized["protocolVersion"], REVISION)
@@ -35,4 +35,10 @@ pub async fn ping(session: &Session) -> Checked {
 pub async fn method_unknown(session: &Session) -> Checked {
     refused(METHOD_NOT_FOUND, session.request("no/such").await)?;
     Ok(())
+}
+
+pub async fn session_quiet(session: &Session) -> Checked {
+    fence(session).await?;
+    let changes = session.inbox.mail().list_changes.clone();
+    equal("lists said to have changed, though nothing has", changes, Vec::<&str>::new())
 }

@@ -51,6 +51,7 @@ checks! {
     "initialize.no_later_members" => handshake::initialize_no_later_members,
     "ping" => handshake::ping,
     "method.unknown" => handshake::method_unknown,
+    "session.quiet" => handshake::session_quiet,
     "tools.list" => tools::list,
     "tools.list.bad_cursor" => tools::list_bad_cursor,
     "tools.call.echo" => tools::call_echo,
