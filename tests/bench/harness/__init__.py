@@ -1,0 +1,1 @@
+"""Builds, runs and compares what the driver measures."""

@@ -1,0 +1,13 @@
+"""fastmcp. Usage: server_fastmcp.py [PORT]"""
+
+# mypy: disable-error-code="import-not-found,unused-ignore"
+from fastmcp import FastMCP
+
+from bench_server import LOG, PORT, register
+
+server = FastMCP("bench", version="1")
+register(server)
+if PORT:
+    server.run("sse", show_banner=False, port=PORT, log_level=LOG)
+else:
+    server.run("stdio", show_banner=False, log_level=LOG)
