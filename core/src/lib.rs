@@ -1,5 +1,7 @@
 //! The Model Context Protocol, whole, from one Rust core.
 
+#[cfg(feature = "io")]
+pub mod client;
 pub mod engine;
 mod error;
 #[cfg(feature = "io")]
@@ -12,6 +14,8 @@ mod session;
 #[cfg(feature = "io")]
 pub mod transport;
 
+#[cfg(feature = "io")]
+pub use client::{Client, ClientBuilder};
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "io")]
 pub use server::Server;

@@ -10,7 +10,7 @@
 //! | [`memory`] | [`memory::pair`] makes both ends | whole messages, no framing |
 //! | [`Transport`] | the application's affair | whole messages |
 
-// pub mod child;
+pub mod child;
 pub(crate) mod lines;
 pub mod memory;
 mod stream;
