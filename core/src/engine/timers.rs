@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{CloseReason, Diagnostic, Engine, Event, KeepAlive, RequestKey};
+use super::{CloseReason, Diagnostic, Engine, Event, KeepAlive, RequestKey, later};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::Method;
 
@@ -25,7 +25,12 @@ struct Pinging {
 
 impl Timers {
     pub(super) fn new(keep_alive: Option<KeepAlive>, now: Instant) -> Timers {
-        let pinging = keep_alive.map(|settings| Pinging { settings, due: now + settings.interval, unanswered: None, failures: 0 });
+        let pinging = keep_alive.map(|settings| Pinging {
+            settings,
+            due: later(now, settings.interval),
+            unanswered: None,
+            failures: 0,
+        });
         Timers { next: None, keep_alive: pinging, drain: None }
     }
 
@@ -76,7 +81,12 @@ impl Engine {
 
     fn rearm(&mut self) {
         let ping = self.timers.keep_alive.as_ref().filter(|ping| ping.unanswered.is_none()).map(|ping| ping.due);
-        let all = [self.outbound.next_deadline(), self.inbound.next_flush(), ping.filter(|_| self.is_ready()), self.timers.drain];
+        let all = [
+            self.outbound.next_deadline(),
+            self.inbound.next_flush(),
+            ping.filter(|_| self.is_ready() && !self.timers.draining()),
+            self.timers.drain,
+        ];
         self.timers.next = all.into_iter().flatten().min();
     }
 
@@ -87,19 +97,19 @@ impl Engine {
             self.close(CloseReason::Handshake(error));
             return;
         }
-        // TIME-03: the peer need not go on.
-        self.send_cancelled(id, &pending.method, Some("timed out"));
         if self.is_keep_alive(id) {
             self.ping_failed();
         } else {
             self.events.push_back(Event::Settled { request: RequestKey(id), outcome: Err(error) });
         }
+        // TIME-03: the peer need not go on.
+        self.withdraw(id, &pending, Some("timed out"));
     }
 
     /// Begins the keep-alive when the handshake is done.
     pub(super) fn begin_keep_alive(&mut self, now: Instant) {
         if let Some(ping) = &mut self.timers.keep_alive {
-            ping.due = now + ping.settings.interval;
+            ping.due = later(now, ping.settings.interval);
             let due = ping.due;
             self.timers.arm(due);
         }
@@ -109,18 +119,19 @@ impl Engine {
         if !self.is_ready() || self.timers.draining() {
             return;
         }
-        let Some(ping) = self.timers.keep_alive.as_mut().filter(|ping| ping.unanswered.is_none() && ping.due <= now) else {
+        let Some(ping) = self.timers.keep_alive.as_mut().filter(|ping| ping.unanswered.is_none() && ping.due <= now)
+        else {
             return;
         };
-        ping.due = now + ping.settings.interval;
+        ping.due = later(now, ping.settings.interval);
         let limit = ping.settings.timeout;
         let id = self.next_id();
         if let Some(ping) = &mut self.timers.keep_alive {
             ping.unanswered = Some(id);
         }
-        if self.outbox.request(id, Method::Ping.as_str(), None, None, self.config.limits.message_out).is_ok() {
-            self.track(id, Method::Ping, false, super::TimeLimit::of(limit), false, now);
-        }
+        let sent = self.outbox.request(id, Method::Ping.as_str(), None, None, usize::MAX);
+        debug_assert!(sent.is_ok(), "no limit was given");
+        self.track(id, Method::Ping, false, super::TimeLimit::of(limit), false, now);
         self.check_overflow();
     }
 
@@ -129,11 +140,10 @@ impl Engine {
     }
 
     /// Any answer to the ping, even an error, shows that the peer lives.
-    pub(super) fn ping_answered(&mut self, now: Instant) {
+    pub(super) fn ping_answered(&mut self) {
         if let Some(ping) = &mut self.timers.keep_alive {
             ping.unanswered = None;
             ping.failures = 0;
-            ping.due = ping.due.max(now);
             let due = ping.due;
             self.timers.arm(due);
         }

@@ -1,6 +1,7 @@
 //! Tells sessions of changes: lists, each burst as one notification, and resources, to those who subscribed.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,12 @@ pub(crate) enum List {
     Prompts,
 }
 
+impl List {
+    fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
 const LISTS: [(List, Method); 3] = [
     (List::Tools, Method::ToolsChanged),
     (List::Resources, Method::ResourcesChanged),
@@ -31,7 +38,8 @@ const LISTS: [(List, Method); 3] = [
 #[derive(Default)]
 pub(crate) struct Hub {
     sessions: Mutex<HashMap<Arc<str>, (Weak<Session>, Arc<SessionState>)>>,
-    changed: Mutex<Vec<List>>,
+    /// The clock is set.
+    announcing: AtomicBool,
 }
 
 impl Hub {
@@ -51,27 +59,31 @@ impl Hub {
         live.collect()
     }
 
-    /// A list has changed. The first change of a burst sets the clock; when it rings, whatever changed is announced.
+    /// A list has changed, for all sessions that live now. The first change of a burst sets the clock; when it rings,
+    /// whatever changed is announced.
     pub(super) fn changed(self: &Arc<Self>, list: List) {
-        let mut changed = lock(&self.changed);
-        if !changed.contains(&list) {
-            changed.push(list);
-            if changed.len() == 1 {
-                let hub = Arc::downgrade(self);
-                Clock::at(Instant::now() + BURST, move || {
-                    if let Some(hub) = hub.upgrade() {
-                        hub.announce();
-                    }
-                });
-            }
+        let mut waiting = false;
+        for (_, state) in lock(&self.sessions).values() {
+            state.changed_lists.fetch_or(list.bit(), Ordering::AcqRel);
+            waiting = true;
+        }
+        if waiting && !self.announcing.swap(true, Ordering::AcqRel) {
+            let hub = Arc::downgrade(self);
+            Clock::at(Instant::now() + BURST, move || {
+                if let Some(hub) = hub.upgrade() {
+                    hub.announce();
+                }
+            });
         }
     }
 
     fn announce(&self) {
-        let changed = std::mem::take(&mut *lock(&self.changed));
+        // Changes from here on set the clock anew.
+        self.announcing.store(false, Ordering::Release);
         for session in self.sessions() {
+            let changed = session.state.changed_lists.swap(0, Ordering::AcqRel);
             for (list, method) in LISTS {
-                if changed.contains(&list) {
+                if changed & list.bit() != 0 {
                     // Sessions that were not promised announcements refuse to send them (TOOL-14).
                     drop(session.state.notify(&session.session, method, None, None));
                 }

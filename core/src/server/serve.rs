@@ -10,12 +10,12 @@ use super::Server;
 use super::session::{ServerSession, SessionService, SessionState};
 use crate::engine::CloseReason;
 use crate::error::{Error, ErrorKind};
-use crate::session::runtime::{Clock, Executor, thread};
+use crate::session::runtime::{Clock, Executor};
 use crate::session::{FdOutlet, Outlet, Pump, Session, Setup, ThreadOutlet, relay, session_id};
 use crate::transport::Transport;
 
 /// How long the last answers may take to leave after the session has ended.
-const LAST_ANSWERS: Duration = Duration::from_millis(500);
+const LAST_ANSWERS: Duration = Duration::from_millis(400);
 
 impl Server {
     /// Serves the process's own stdin and stdout on the calling thread, until the client ends the session or it is closed.
@@ -28,7 +28,7 @@ impl Server {
     pub fn run_stdio(&self) -> Result<CloseReason, Error> {
         let (session, pump, guard) = self.open_stdio()?;
         let returned = Arc::new(AtomicBool::new(false));
-        exit_if_stuck(&session, &returned)?;
+        exit_if_stuck(&session, &returned);
         pump.run(0);
         let reason = session.wait_closed();
         session.wait_sent(LAST_ANSWERS);
@@ -120,19 +120,17 @@ async fn flushed(session: Arc<Session>) {
 }
 
 /// Ends the process when its only session has ended but a handler does not let go of the thread that serves it.
-fn exit_if_stuck(session: &Arc<Session>, returned: &Arc<AtomicBool>) -> Result<(), Error> {
-    let (session, returned) = (Arc::downgrade(session), Arc::clone(returned));
-    let watch = move || {
-        let Some(session) = session.upgrade() else { return };
-        session.wait_closed();
-        session.wait_sent(LAST_ANSWERS);
-        Clock::at(Instant::now() + LAST_ANSWERS, move || {
+fn exit_if_stuck(session: &Arc<Session>, returned: &Arc<AtomicBool>) {
+    let returned = Arc::clone(returned);
+    session.after_end(move || {
+        let returned = Arc::clone(&returned);
+        // The thread, if it can, waits for the last answers first.
+        Clock::at(Instant::now() + 2 * LAST_ANSWERS, move || {
             if !returned.load(Ordering::Acquire) {
                 std::process::exit(0);
             }
         });
-    };
-    thread("mcp-exit", watch).map_err(|error| no_thread(&error))
+    });
 }
 
 /// The process's own stdin and stdout.

@@ -1,6 +1,7 @@
 //! What a server knows of one session besides what the engine knows: subscriptions, log level, roots.
 
 use std::collections::HashSet;
+use std::sync::atomic::AtomicU8;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,8 @@ pub(crate) struct SessionState {
     peer: OnceLock<Arc<Peer>>,
     /// URIs whose changes the client wants to hear of (SUB-07, SUB-08).
     pub(super) subscriptions: Mutex<HashSet<String>>,
+    /// Lists whose change is to be announced, as bits.
+    pub(super) changed_lists: AtomicU8,
     logging: Mutex<Logging>,
     roots: Mutex<Roots>,
 }
@@ -51,6 +54,7 @@ impl SessionState {
             server,
             peer: OnceLock::new(),
             subscriptions: Mutex::default(),
+            changed_lists: AtomicU8::new(0),
             logging: Mutex::new(Logging { level, second: None, this_second: 0, dropped: 0 }),
             roots: Mutex::default(),
         }

@@ -21,6 +21,9 @@ use crate::protocol::{Method, RequestId};
 /// How long a handler that was told to stop may take before its future is dropped.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
+/// Work that may block.
+pub(crate) type Work = Box<dyn FnOnce() -> Outcome + Send>;
+
 /// How a request is served.
 pub(crate) enum Reply {
     /// It is served already, on the thread that read it.
@@ -28,7 +31,7 @@ pub(crate) enum Reply {
     /// A future: polled once where the request was read, and moved to the runtime only if it suspends.
     Future(BoxFuture<Outcome>),
     /// Work that may block: done on a thread of the pool.
-    Blocking(Box<dyn FnOnce() -> Outcome + Send>),
+    Blocking(Work),
 }
 
 /// A request of the peer, from the moment it was handed out until its handler has ended.
@@ -82,6 +85,11 @@ impl Call {
         }
     }
 
+    /// Takes charge of the call.
+    pub(super) fn begin(self: Arc<Self>) -> Task {
+        Task(self)
+    }
+
     pub(super) fn cancel(&self) {
         self.cancelled.store(true, Ordering::Release);
         self.cancel.notify_waiters();
@@ -95,92 +103,10 @@ impl Call {
         self.session.respond(self.id, outcome)
     }
 
-    /// Serves the request where it was read. Suspends to the runtime, or goes to the pool, only if it must.
-    pub(super) fn serve_inline(self: Arc<Self>) {
-        let span = self.span();
-        let reply = span.in_scope(|| self.guarded(|| self.session.service.request(&self)));
-        let mut future = match reply {
-            Ok(Reply::Done(outcome)) => return drop(self.complete(&outcome)),
-            Err(outcome) => return drop(self.complete(&outcome)),
-            Ok(Reply::Blocking(work)) => return self.serve_blocking(work, span),
-            Ok(Reply::Future(future)) => future,
-        };
-        let runtime = self.session.executor.handle().enter();
-        let first = span.in_scope(|| self.guarded(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
-        drop(runtime);
-        match first {
-            Ok(Poll::Ready(outcome)) | Err(outcome) => drop(self.complete(&outcome)),
-            Ok(Poll::Pending) => {
-                let executor = self.session.executor.clone();
-                executor.spawn(self.serve_future(future).instrument(span));
-            }
-        }
-    }
-
-    /// Serves the request away from the thread that learned of it.
-    pub(super) fn serve_elsewhere(self: Arc<Self>) {
-        Executor::spawn_blocking(move || {
-            let span = self.span();
-            let _runtime = self.session.executor.handle().enter();
-            match span.in_scope(|| self.guarded(|| self.session.service.request(&self))) {
-                Ok(Reply::Done(outcome)) | Err(outcome) => self.complete_and_kick(&outcome),
-                Ok(Reply::Blocking(work)) => {
-                    let outcome = span.in_scope(|| self.guarded(work)).unwrap_or_else(|failed| failed);
-                    self.complete_and_kick(&outcome);
-                }
-                Ok(Reply::Future(future)) => {
-                    let executor = self.session.executor.clone();
-                    executor.spawn(self.serve_future(future).instrument(span));
-                }
-            }
-        });
-    }
-
-    fn serve_blocking(self: Arc<Self>, work: Box<dyn FnOnce() -> Outcome + Send>, span: tracing::Span) {
-        Executor::spawn_blocking(move || {
-            let _runtime = self.session.executor.handle().enter();
-            let outcome = span.in_scope(|| self.guarded(work)).unwrap_or_else(|failed| failed);
-            self.complete_and_kick(&outcome);
-        });
-    }
-
-    async fn serve_future(self: Arc<Self>, mut future: BoxFuture<Outcome>) {
-        let mut cancelled = pin!(self.cancelled());
-        let mut deadline: Option<Instant> = None;
-        let outcome = poll_fn(|cx| {
-            match self.guarded(|| future.as_mut().poll(cx)) {
-                Ok(Poll::Pending) => {}
-                Ok(Poll::Ready(outcome)) | Err(outcome) => return Poll::Ready(outcome),
-            }
-            if deadline.is_none() && cancelled.as_mut().poll(cx).is_ready() {
-                // The handler saw it too. If it does not end by itself, it is dropped.
-                let at = Instant::now() + CANCEL_GRACE;
-                deadline = Some(at);
-                let waker = cx.waker().clone();
-                Clock::at(at, move || waker.wake());
-            }
-            match deadline {
-                Some(at) if at <= Instant::now() => {
-                    Poll::Ready(Err(Error::new(ErrorKind::Cancelled, "the request was cancelled")))
-                }
-                _ => Poll::Pending,
-            }
-        })
-        .await;
-        // What the handler held is freed before anybody hears that it ended.
-        drop(future);
-        self.complete_and_kick(&outcome);
-    }
-
-    fn complete_and_kick(&self, outcome: &Outcome) {
-        self.complete(outcome);
-        self.session.kick();
-    }
-
     /// Runs a piece of the application's code; a panic becomes an internal error that tells the peer nothing (JRPC-26).
     fn guarded<T>(&self, code: impl FnOnce() -> T) -> Result<T, Outcome> {
         catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
-            self.session.service.diagnostic(&self.session, &Diagnostic::Panic(panic_message(&*panic)));
+            self.session.diagnostic(&Diagnostic::Panic(panic_message(&*panic)));
             Err(Error::internal("Internal error"))
         })
     }
@@ -190,12 +116,107 @@ impl Call {
     }
 }
 
-impl Drop for Call {
-    /// Whoever takes a call must answer it; one that was lost is answered here, so that the peer does not wait for ever.
+/// A call in somebody's charge. Whoever has it answers the request; if it is lost instead, with a runtime that shuts down
+/// or a panic in a destructor, the request is answered then, so that the peer does not wait for ever.
+pub(super) struct Task(Arc<Call>);
+
+impl Task {
+    /// Serves the request where it was read. Suspends to the runtime, or goes to the pool, only if it must.
+    pub(super) fn serve_inline(self) {
+        let call = &self.0;
+        let span = call.span();
+        let reply = span.in_scope(|| call.guarded(|| call.session.service.request(call)));
+        let mut future = match reply {
+            Ok(Reply::Done(outcome)) | Err(outcome) => return drop(call.complete(&outcome)),
+            Ok(Reply::Blocking(work)) => return self.serve_blocking(work, span),
+            Ok(Reply::Future(future)) => future,
+        };
+        let first = {
+            let _runtime = call.session.executor.handle().enter();
+            span.in_scope(|| call.guarded(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop()))))
+        };
+        match first {
+            Ok(Poll::Ready(outcome)) | Err(outcome) => drop(call.complete(&outcome)),
+            Ok(Poll::Pending) => self.serve_future(future, span),
+        }
+    }
+
+    /// Serves the request away from the thread that learned of it.
+    pub(super) fn serve_elsewhere(self) {
+        Executor::spawn_blocking(move || {
+            let call = &self.0;
+            let span = call.span();
+            let reply = {
+                let _runtime = call.session.executor.handle().enter();
+                span.in_scope(|| call.guarded(|| call.session.service.request(call)))
+            };
+            match reply {
+                Ok(Reply::Done(outcome)) | Err(outcome) => self.finish(&outcome),
+                Ok(Reply::Blocking(work)) => self.work(work, &span),
+                Ok(Reply::Future(future)) => self.serve_future(future, span),
+            }
+        });
+    }
+
+    fn serve_blocking(self, work: Work, span: tracing::Span) {
+        Executor::spawn_blocking(move || self.work(work, &span));
+    }
+
+    fn work(self, work: Work, span: &tracing::Span) {
+        let outcome = {
+            let _runtime = self.0.session.executor.handle().enter();
+            span.in_scope(|| self.0.guarded(work)).unwrap_or_else(|failed| failed)
+        };
+        self.finish(&outcome);
+    }
+
+    fn serve_future(self, future: BoxFuture<Outcome>, span: tracing::Span) {
+        let executor = self.0.session.executor.clone();
+        executor.spawn(self.run(future).instrument(span));
+    }
+
+    async fn run(self, mut future: BoxFuture<Outcome>) {
+        let call = &self.0;
+        let outcome = {
+            let mut cancelled = pin!(call.cancelled());
+            let mut deadline: Option<Instant> = None;
+            poll_fn(|cx| {
+                match call.guarded(|| future.as_mut().poll(cx)) {
+                    Ok(Poll::Pending) => {}
+                    Ok(Poll::Ready(outcome)) | Err(outcome) => return Poll::Ready(outcome),
+                }
+                if deadline.is_none() && cancelled.as_mut().poll(cx).is_ready() {
+                    // The handler saw it too. If it does not end by itself, it is dropped.
+                    let at = Instant::now() + CANCEL_GRACE;
+                    deadline = Some(at);
+                    let waker = cx.waker().clone();
+                    Clock::at(at, move || waker.wake());
+                }
+                match deadline {
+                    Some(at) if at <= Instant::now() => {
+                        Poll::Ready(Err(Error::new(ErrorKind::Cancelled, "the request was cancelled")))
+                    }
+                    _ => Poll::Pending,
+                }
+            })
+            .await
+        };
+        // What the handler held is freed before anybody hears that it ended.
+        drop(future);
+        self.finish(&outcome);
+    }
+
+    fn finish(&self, outcome: &Outcome) {
+        self.0.complete(outcome);
+        self.0.session.kick();
+    }
+}
+
+impl Drop for Task {
     fn drop(&mut self) {
-        if !*self.done.get_mut() {
-            self.session.respond(self.id, &Err(Error::internal("Internal error")));
-            self.session.kick_later();
+        if !self.0.done.load(Ordering::Acquire) {
+            self.0.complete(&Err(Error::internal("Internal error")));
+            self.0.session.kick_later();
         }
     }
 }

@@ -18,7 +18,7 @@ use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -38,6 +38,7 @@ pub(crate) use pump::Pump;
 pub(crate) use relay::relay;
 pub(crate) use request::{PendingRequest, ProgressHandler};
 
+use call::Task;
 use request::Waiter;
 use runtime::{Clock, Executor, lock};
 
@@ -96,6 +97,8 @@ pub(crate) struct Session {
     outlet: Box<dyn Outlet>,
     end: Mutex<Option<CloseReason>>,
     ended: Condvar,
+    /// What the driver of the session does when it has ended.
+    after_end: OnceLock<Box<dyn Fn() + Send + Sync>>,
     ended_async: Notify,
     ready_async: Notify,
 }
@@ -116,7 +119,7 @@ struct Core {
 
 /// An event with what the lock guards already taken out.
 enum Work {
-    Serve(Arc<Call>),
+    Serve(Task),
     Cancel(Arc<Call>, Option<String>),
     Notification(Method, Option<Bytes>),
     Progress(ProgressHandler, Bytes),
@@ -154,6 +157,7 @@ impl Session {
             outlet,
             end: Mutex::new(None),
             ended: Condvar::new(),
+            after_end: OnceLock::new(),
             ended_async: Notify::new(),
             ready_async: Notify::new(),
         })
@@ -257,6 +261,11 @@ impl Session {
     pub(crate) fn close(self: &Arc<Self>, reason: CloseReason) {
         lock(&self.core).engine.close(reason);
         self.kick();
+    }
+
+    /// Sets what is to be done when the session has ended; must not block. To be called before the session begins.
+    pub(crate) fn after_end(&self, hook: impl Fn() + Send + Sync + 'static) {
+        let _ = self.after_end.set(Box::new(hook));
     }
 
     pub(crate) fn close_reason(&self) -> Option<CloseReason> {
@@ -411,7 +420,7 @@ impl Session {
                     core.calls.resize_with(call.index() + 1, || None);
                 }
                 core.calls[call.index()] = Some(Arc::clone(&entry));
-                Work::Serve(entry)
+                Work::Serve(entry.begin())
             }
             Event::Cancelled { call, reason } => {
                 let entry = core.calls.get(call.index())?.as_ref().filter(|entry| entry.id == call)?;
@@ -432,8 +441,8 @@ impl Session {
     fn deliver(self: &Arc<Self>, work: VecDeque<Work>, inline: bool) {
         for item in work {
             match item {
-                Work::Serve(call) if inline => call.serve_inline(),
-                Work::Serve(call) => call.serve_elsewhere(),
+                Work::Serve(task) if inline => task.serve_inline(),
+                Work::Serve(task) => task.serve_elsewhere(),
                 Work::Cancel(call, reason) => {
                     tracing::debug!(session = %self.id, id = %call.request_id, reason, "request cancelled");
                     call.cancel();
@@ -467,6 +476,9 @@ impl Session {
         self.ended.notify_all();
         self.ended_async.notify_waiters();
         self.ready_async.notify_waiters();
+        if let Some(hook) = self.after_end.get() {
+            hook();
+        }
     }
 
     pub(crate) fn diagnostic(&self, diagnostic: &Diagnostic) {
