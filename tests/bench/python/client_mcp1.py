@@ -3,10 +3,9 @@
 # mypy: disable-error-code="import-not-found,unused-ignore"
 import asyncio
 
+from bench_client import SERVER, drive
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
-
-from bench_client import SERVER, drive
 
 
 async def main() -> None:

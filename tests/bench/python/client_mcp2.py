@@ -3,10 +3,9 @@
 # mypy: disable-error-code="import-not-found,unused-ignore"
 import asyncio
 
+from bench_client import SERVER, drive
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
-
-from bench_client import SERVER, drive
 
 
 async def main() -> None:

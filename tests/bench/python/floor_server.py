@@ -32,7 +32,7 @@ TOOLS = [
         for n in range(int(os.environ.get("BENCH_TOOLS", "0")))
     ),
 ]
-INITIALIZED = {
+INITIALIZED: dict[str, object] = {
     "protocolVersion": "2024-11-05",
     "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
     "serverInfo": {"name": "floor", "version": "1"},

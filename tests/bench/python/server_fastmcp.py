@@ -1,9 +1,8 @@
 """fastmcp. Usage: server_fastmcp.py [PORT]"""
 
 # mypy: disable-error-code="import-not-found,unused-ignore"
-from fastmcp import FastMCP
-
 from bench_server import LOG, PORT, register
+from fastmcp import FastMCP
 
 server = FastMCP("bench", version="1")
 register(server)

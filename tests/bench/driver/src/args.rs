@@ -23,9 +23,7 @@ impl Args {
                 },
             };
             if !known.contains(&name) {
-                return Err(
-                    format!("unknown option --{name}; known: --{}", known.join(", --")).into(),
-                );
+                return Err(format!("unknown option --{name}; known: --{}", known.join(", --")).into());
             }
             given.push((name.to_owned(), value));
         }
@@ -33,19 +31,12 @@ impl Args {
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .rev()
-            .find(|(n, _)| n == name)
-            .map(|(_, value)| value.as_str())
+        self.0.iter().rev().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
     /// Every value of an option that may be repeated.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0
-            .iter()
-            .filter(move |(n, _)| n == name)
-            .map(|(_, value)| value.as_str())
+        self.0.iter().filter(move |(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -59,15 +50,12 @@ impl Args {
     pub fn number<T: FromStr>(&self, name: &str, default: T) -> Result<T> {
         match self.get(name) {
             None => Ok(default),
-            Some(text) => text
-                .parse()
-                .map_err(|_| format!("--{name} {text:?} is not a number that fits").into()),
+            Some(text) => text.parse().map_err(|_| format!("--{name} {text:?} is not a number that fits").into()),
         }
     }
 
     pub fn required(&self, name: &str) -> Result<&str> {
-        self.get(name)
-            .ok_or_else(|| format!("--{name} is needed").into())
+        self.get(name).ok_or_else(|| format!("--{name} is needed").into())
     }
 }
 
@@ -103,21 +91,14 @@ mod tests {
 
     #[test]
     fn a_command_is_split_at_blanks_outside_quotes() {
-        assert_eq!(
-            words("a  'b c' \"d 'e\" f''g ''"),
-            ["a", "b c", "d 'e", "fg", ""]
-        );
+        assert_eq!(words("a  'b c' \"d 'e\" f''g ''"), ["a", "b c", "d 'e", "fg", ""]);
         assert!(words("  ").is_empty());
     }
 
     #[test]
     fn options_take_the_next_word_unless_it_is_an_option() {
-        let args =
-            Args::parse(&words("--a 1 --b --c=x=y --a 2"), &["a", "b", "c"]).expect("all known");
-        assert_eq!(
-            (args.get("a"), args.get("b"), args.get("c")),
-            (Some("2"), Some(""), Some("x=y"))
-        );
+        let args = Args::parse(&words("--a 1 --b --c=x=y --a 2"), &["a", "b", "c"]).expect("all known");
+        assert_eq!((args.get("a"), args.get("b"), args.get("c")), (Some("2"), Some(""), Some("x=y")));
         assert_eq!(args.all("a").collect::<Vec<_>>(), ["1", "2"]);
         assert_eq!(args.number("a", 0).expect("a number"), 2);
         assert!(args.number::<u8>("c", 0).is_err());

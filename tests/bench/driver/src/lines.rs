@@ -14,13 +14,7 @@ pub struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     pub fn new(source: R) -> Self {
-        Self {
-            source,
-            buffer: vec![0; 256 * 1024],
-            start: 0,
-            searched: 0,
-            end: 0,
-        }
+        Self { source, buffer: vec![0; 256 * 1024], start: 0, searched: 0, end: 0 }
     }
 
     /// A complete line that is already in the buffer, without its newline.
@@ -40,11 +34,7 @@ impl<R: Read> Lines<R> {
         self.make_room();
         let n = self.source.read(&mut self.buffer[self.end..])?;
         self.end += n;
-        if n == 0 {
-            Err(io::ErrorKind::UnexpectedEof.into())
-        } else {
-            Ok(())
-        }
+        if n == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
     }
 
     fn make_room(&mut self) {
@@ -97,17 +87,11 @@ mod tests {
         let long = "x".repeat(1_000_000);
         let text = format!("one\n\n{long}\nlast\n");
         for step in [1000, 7777, usize::MAX] {
-            let mut lines = Lines::new(Pieces {
-                rest: text.as_bytes(),
-                step,
-            });
+            let mut lines = Lines::new(Pieces { rest: text.as_bytes(), step });
             for expected in ["one", "", &long, "last"] {
                 assert_eq!(lines.line().expect("a line"), expected.as_bytes());
             }
-            assert_eq!(
-                lines.line().expect_err("the end").kind(),
-                io::ErrorKind::UnexpectedEof
-            );
+            assert_eq!(lines.line().expect_err("the end").kind(), io::ErrorKind::UnexpectedEof);
         }
     }
 }

@@ -57,9 +57,7 @@ fn run(mode: &str, rest: &[String]) -> Result<()> {
         "stdio" => stdio::run(&measuring(rest, stdio::OPTIONS)?),
         "client" => client::run(&measuring(rest, client::OPTIONS)?),
         "sse" => sse::run(&measuring(rest, sse::OPTIONS)?),
-        "serve-floor" => {
-            serve::floor::serve(Args::parse(rest, &["batch"])?.has("batch")).map_err(Into::into)
-        }
+        "serve-floor" => serve::floor::serve(Args::parse(rest, &["batch"])?.has("batch")).map_err(Into::into),
         "serve-instant" => {
             Args::parse(rest, &[])?;
             serve::instant::serve().map_err(Into::into)
@@ -79,10 +77,7 @@ fn run(mode: &str, rest: &[String]) -> Result<()> {
 
 /// The options of a measuring mode, after `--pin` has been obeyed.
 fn measuring(rest: &[String], own: &[&str]) -> Result<Args> {
-    let args = Args::parse(
-        rest,
-        &[own, program::OPTIONS, &["pin", "name", "reps"]].concat(),
-    )?;
+    let args = Args::parse(rest, &[own, program::OPTIONS, &["pin", "name", "reps"]].concat())?;
     if args.has("pin") {
         pin(args.number("pin", 0)?)?;
     }

@@ -25,11 +25,7 @@ impl Process {
         let started = Instant::now();
         let child = command.spawn()?;
         let pid = Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
-        Ok(Self {
-            child,
-            started,
-            cpu_clock: clock_getcpuclockid(pid)?,
-        })
+        Ok(Self { child, started, cpu_clock: clock_getcpuclockid(pid)? })
     }
 
     /// User and system time of all its threads, ended ones included, but not of its children.
@@ -46,21 +42,9 @@ impl Process {
     pub fn user_and_system(&self) -> (Duration, Duration) {
         let stat = self.read("stat");
         // The name of the program stands in brackets and may hold blanks and brackets.
-        let fields: Vec<&str> = stat
-            .rsplit_once(')')
-            .map_or("", |(_, rest)| rest)
-            .split_whitespace()
-            .collect();
-        let ticks = |i: usize| {
-            fields
-                .get(i)
-                .and_then(|t| t.parse::<u64>().ok())
-                .unwrap_or(0)
-        };
-        (
-            Duration::from_millis(ticks(11) * 10),
-            Duration::from_millis(ticks(12) * 10),
-        )
+        let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
+        let ticks = |i: usize| fields.get(i).and_then(|t| t.parse::<u64>().ok()).unwrap_or(0);
+        (Duration::from_millis(ticks(11) * 10), Duration::from_millis(ticks(12) * 10))
     }
 
     pub fn rss_mb(&self) -> f64 {
@@ -79,8 +63,7 @@ impl Process {
 
     /// Pages that no other process shares.
     pub fn private_mb(&self) -> f64 {
-        (self.field("smaps_rollup", "Private_Dirty") + self.field("smaps_rollup", "Private_Clean"))
-            / 1024.0
+        (self.field("smaps_rollup", "Private_Dirty") + self.field("smaps_rollup", "Private_Clean")) / 1024.0
     }
 
     pub fn threads(&self) -> f64 {
@@ -112,18 +95,12 @@ impl Process {
         let asked = Instant::now();
         loop {
             if self.child.try_wait()?.is_some() {
-                return Ok(End {
-                    took: asked.elapsed(),
-                    killed: false,
-                });
+                return Ok(End { took: asked.elapsed(), killed: false });
             }
             if asked.elapsed() > limit {
                 self.child.kill()?;
                 self.child.wait()?;
-                return Ok(End {
-                    took: asked.elapsed(),
-                    killed: true,
-                });
+                return Ok(End { took: asked.elapsed(), killed: true });
             }
             thread::sleep(TRY_EVERY);
         }

@@ -11,13 +11,8 @@ pub const OPTIONS: &[&str] = &["cmd", "env", "stderr"];
 
 /// Variables that a build container may set and a host of MCP servers does not. Each of them changes start-up or
 /// output a lot, so nothing that is measured gets them.
-const REMOVED: [&str; 5] = [
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONUNBUFFERED",
-    "NODE_EXTRA_CA_CERTS",
-    "NODE_OPTIONS",
-    "RUST_BACKTRACE",
-];
+const REMOVED: [&str; 5] =
+    ["PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "NODE_EXTRA_CA_CERTS", "NODE_OPTIONS", "RUST_BACKTRACE"];
 
 #[derive(Clone)]
 pub struct Program {
@@ -31,17 +26,12 @@ impl Program {
         let env = args
             .all("env")
             .map(|pair| {
-                let (name, value) = pair
-                    .split_once('=')
-                    .ok_or_else(|| format!("--env {pair}: NAME=VALUE is needed"))?;
+                let (name, value) =
+                    pair.split_once('=').ok_or_else(|| format!("--env {pair}: NAME=VALUE is needed"))?;
                 Ok((name.to_owned(), value.to_owned()))
             })
             .collect::<Result<_>>()?;
-        Ok(Self {
-            words: split_command(args.required("cmd")?),
-            env,
-            stderr: args.get("stderr").map(str::to_owned),
-        })
+        Ok(Self { words: split_command(args.required("cmd")?), env, stderr: args.get("stderr").map(str::to_owned) })
     }
 
     #[must_use]
@@ -68,11 +58,7 @@ impl Program {
     pub fn spawn(&self, stdin: Stdio, stdout: Stdio) -> Result<Process> {
         let (name, words) = self.words.split_first().ok_or("--cmd is empty")?;
         let mut command = Command::new(name);
-        command
-            .args(words)
-            .stdin(stdin)
-            .stdout(stdout)
-            .stderr(self.stderr()?);
+        command.args(words).stdin(stdin).stdout(stdout).stderr(self.stderr()?);
         for variable in REMOVED {
             command.env_remove(variable);
         }
@@ -86,8 +72,7 @@ impl Program {
             Some("inherit") => Ok(Stdio::inherit()),
             Some(path) => {
                 let file = File::options().create(true).append(true).open(path);
-                file.map(Stdio::from)
-                    .map_err(|e| format!("--stderr {path}: {e}").into())
+                file.map(Stdio::from).map_err(|e| format!("--stderr {path}: {e}").into())
             }
         }
     }

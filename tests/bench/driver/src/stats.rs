@@ -49,11 +49,7 @@ impl FromIterator<f64> for Samples {
 
 /// Three decimals; null for what was not measured.
 pub fn round(value: f64) -> Value {
-    if value.is_finite() {
-        json!((value * 1000.0).round() / 1000.0)
-    } else {
-        Value::Null
-    }
+    if value.is_finite() { json!((value * 1000.0).round() / 1000.0) } else { Value::Null }
 }
 
 /// Prints one result: which peer, which test, how loaded the machine was, and the figures.

@@ -26,21 +26,14 @@ fn us(time: Duration) -> f64 {
 async fn call(peer: &Peer<RoleClient>, text: &str) -> Result<()> {
     let mut arguments = serde_json::Map::new();
     arguments.insert("text".into(), text.into());
-    let result = peer
-        .call_tool(CallToolRequestParams::new("echo").with_arguments(arguments))
-        .await?;
+    let result = peer.call_tool(CallToolRequestParams::new("echo").with_arguments(arguments)).await?;
     match result.content.first().and_then(|content| content.as_text()) {
         Some(answer) if answer.text == text => Ok(()),
         _ => Err(format!("echo of {text:?} was answered with {result:?}").into()),
     }
 }
 
-async fn measure(
-    peer: &Peer<RoleClient>,
-    seq: usize,
-    conc: usize,
-    total: usize,
-) -> Result<serde_json::Value> {
+async fn measure(peer: &Peer<RoleClient>, seq: usize, conc: usize, total: usize) -> Result<serde_json::Value> {
     for _ in 0..1000 {
         call(peer, TEXT).await?;
     }
@@ -73,11 +66,9 @@ async fn measure(
     }
     let (took, conc_cpu) = (begun.elapsed(), own_cpu()?.saturating_sub(cpu_before));
     let calls = (each * conc) as f64;
-    Ok(
-        json!({"seq_p50_us": latencies[seq / 2], "seq_p99_us": latencies[seq * 99 / 100],
+    Ok(json!({"seq_p50_us": latencies[seq / 2], "seq_p99_us": latencies[seq * 99 / 100],
         "seq_cpu_us": us(seq_cpu) / seq as f64, "conc_per_s": calls / took.as_secs_f64(),
-        "conc_cpu_us": us(conc_cpu) / calls}),
-    )
+        "conc_cpu_us": us(conc_cpu) / calls}))
 }
 
 async fn run(words: &[String]) -> Result<()> {
@@ -94,10 +85,7 @@ async fn run(words: &[String]) -> Result<()> {
     println!("FIRST");
     let seq = seq.parse()?;
     if seq > 0 {
-        println!(
-            "{}",
-            measure(client.peer(), seq, conc.parse()?, total.parse()?).await?
-        );
+        println!("{}", measure(client.peer(), seq, conc.parse()?, total.parse()?).await?);
     }
     client.cancel().await?;
     Ok(())

@@ -8,14 +8,14 @@ use rmcp::handler::server::tool::schema_for_type;
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{
     Implementation, ListResourcesResult, PaginatedRequestParams, PromptMessage, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
-    ResourceContents, Role, ServerCapabilities, ServerConfig, Tool,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, Role,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::stdio;
 use rmcp::{
-    ErrorData, RoleServer, ServerHandler, ServiceExt, prompt, prompt_handler, prompt_router,
-    schemars, tool, tool_handler, tool_router,
+    ErrorData, RoleServer, ServerHandler, ServiceExt, prompt, prompt_handler, prompt_router, schemars, tool,
+    tool_handler, tool_router,
 };
 use std::error::Error;
 
@@ -55,25 +55,18 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let mut tool_router = Self::tool_router();
-        let more: usize = std::env::var("BENCH_TOOLS")
-            .ok()
-            .and_then(|n| n.parse().ok())
-            .unwrap_or(0);
+        let more: usize = std::env::var("BENCH_TOOLS").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
         for n in 0..more {
             let tool = Tool::new(
                 format!("tool_{n:03}"),
                 format!("Tool number {n}: joins a name and a count"),
                 schema_for_type::<ExtraArgs>(),
             );
-            tool_router.add_route(ToolRoute::new(
-                tool,
-                |Parameters(args): Parameters<ExtraArgs>| format!("{} {}", args.name, args.count),
-            ));
+            tool_router.add_route(ToolRoute::new(tool, |Parameters(args): Parameters<ExtraArgs>| {
+                format!("{} {}", args.name, args.count)
+            }));
         }
-        Self {
-            tool_router,
-            prompt_router: Self::prompt_router(),
-        }
+        Self { tool_router, prompt_router: Self::prompt_router() }
     }
 
     #[tool(description = "Echo the text")]
@@ -90,14 +83,8 @@ impl Bench {
 #[prompt_router]
 impl Bench {
     #[prompt(description = "Greet somebody")]
-    async fn greet(
-        &self,
-        Parameters(args): Parameters<GreetArgs>,
-    ) -> Result<Vec<PromptMessage>, ErrorData> {
-        Ok(vec![PromptMessage::new_text(
-            Role::User,
-            format!("Greet {}", args.who),
-        )])
+    async fn greet(&self, Parameters(args): Parameters<GreetArgs>) -> Result<Vec<PromptMessage>, ErrorData> {
+        Ok(vec![PromptMessage::new_text(Role::User, format!("Greet {}", args.who))])
     }
 }
 
@@ -105,11 +92,7 @@ impl Bench {
 #[prompt_handler(router = self.prompt_router)]
 impl ServerHandler for Bench {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_prompts()
-            .enable_resources()
-            .enable_tools()
-            .build();
+        let capabilities = ServerCapabilities::builder().enable_prompts().enable_resources().enable_tools().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::from_build_env())
             .with_protocol_version(ProtocolVersion::V_2024_11_05)
@@ -120,10 +103,7 @@ impl ServerHandler for Bench {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult {
-            resources: vec![Resource::new("bench://static", "static")],
-            ..Default::default()
-        })
+        Ok(ListResourcesResult { resources: vec![Resource::new("bench://static", "static")], ..Default::default() })
     }
 
     async fn read_resource(
@@ -131,10 +111,7 @@ impl ServerHandler for Bench {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        Ok(
-            ReadResourceResult::new(vec![ResourceContents::text("static text", request.uri)])
-                .into(),
-        )
+        Ok(ReadResourceResult::new(vec![ResourceContents::text("static text", request.uri)]).into())
     }
 }
 

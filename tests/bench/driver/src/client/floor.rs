@@ -56,13 +56,7 @@ impl Session {
             .map_err(|e| format!("{server:?} does not start: {e}"))?;
         let to_server = child.stdin.take().ok_or("no pipe to the server")?;
         let from_server = Lines::new(child.stdout.take().ok_or("no pipe from the server")?);
-        let mut session = Self {
-            child,
-            to_server,
-            from_server,
-            out: Vec::with_capacity(1 << 16),
-            last_id: 0,
-        };
+        let mut session = Self { child, to_server, from_server, out: Vec::with_capacity(1 << 16), last_id: 0 };
         session.queue(
             "initialize",
             &json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "floor", "version": "1"}}),
@@ -83,17 +77,12 @@ impl Session {
 
     fn queue(&mut self, method: &str, params: &Value) -> Result<u64> {
         self.last_id += 1;
-        self.queue_message(
-            &json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params}),
-        )?;
+        self.queue_message(&json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params}))?;
         Ok(self.last_id)
     }
 
     fn queue_call(&mut self, text: &str) -> Result<u64> {
-        self.queue(
-            "tools/call",
-            &json!({"name": "echo", "arguments": {"text": text}}),
-        )
+        self.queue("tools/call", &json!({"name": "echo", "arguments": {"text": text}}))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -117,9 +106,7 @@ impl Session {
         while let Some(line) = self.from_server.buffered() {
             let mut message: Value = serde_json::from_slice(line)?;
             if let Some(id) = message["id"].as_u64() {
-                let result = message
-                    .get_mut("result")
-                    .ok_or("the server answered with an error")?;
+                let result = message.get_mut("result").ok_or("the server answered with an error")?;
                 return Ok(Some((id, result.take())));
             }
         }
@@ -173,30 +160,20 @@ impl Session {
         let (cpu_before, begun) = (own_cpu()?, Instant::now());
         self.call_many(total, conc)?;
         let (took, conc_cpu) = (begun.elapsed(), own_cpu()?.saturating_sub(cpu_before));
-        Ok(
-            json!({"seq_p50_us": latencies.percentile(50.0), "seq_p99_us": latencies.percentile(99.0),
+        Ok(json!({"seq_p50_us": latencies.percentile(50.0), "seq_p99_us": latencies.percentile(99.0),
             "seq_cpu_us": us(seq_cpu) / seq as f64, "conc_per_s": total as f64 / took.as_secs_f64(),
-            "conc_cpu_us": us(conc_cpu) / total as f64}),
-        )
+            "conc_cpu_us": us(conc_cpu) / total as f64}))
     }
 
     fn end(mut self) -> Result<()> {
         drop(self.to_server);
         let status = self.child.wait()?;
-        if status.success() {
-            Ok(())
-        } else {
-            Err(format!("the server ended with {status}").into())
-        }
+        if status.success() { Ok(()) } else { Err(format!("the server ended with {status}").into()) }
     }
 }
 
 fn check(right: bool) -> Result<()> {
-    if right {
-        Ok(())
-    } else {
-        Err("a call was answered with another text".into())
-    }
+    if right { Ok(()) } else { Err("a call was answered with another text".into()) }
 }
 
 fn own_cpu() -> Result<Duration> {

@@ -7,7 +7,8 @@ use std::io::{self, BufWriter, Write};
 
 /// The tools of every bench server: `echo` and `add`, and as many more as `BENCH_TOOLS` says.
 pub fn tools() -> Value {
-    let schema = |properties: Value, required: Value| json!({"type": "object", "properties": properties, "required": required});
+    let schema =
+        |properties: Value, required: Value| json!({"type": "object", "properties": properties, "required": required});
     let (text, integer) = (json!({"type": "string"}), json!({"type": "integer"}));
     let mut tools = vec![
         json!({"name": "echo", "description": "Echo the text",
@@ -15,10 +16,7 @@ pub fn tools() -> Value {
         json!({"name": "add", "description": "Add two integers",
             "inputSchema": schema(json!({"a": integer, "b": integer}), json!(["a", "b"]))}),
     ];
-    let more = std::env::var("BENCH_TOOLS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(0);
+    let more = std::env::var("BENCH_TOOLS").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     tools.extend((0..more).map(|n| {
         let properties = json!({"name": text, "count": integer, "flag": {"type": "boolean", "default": false}});
         json!({"name": format!("tool_{n:03}"), "description": format!("Tool number {n}: joins a name and a count"),
@@ -108,31 +106,16 @@ mod tests {
 
     #[test]
     fn the_two_tools_work() {
-        let echo = result_of(
-            "tools/call",
-            &json!({"name": "echo", "arguments": {"text": "é\n"}}),
-        );
+        let echo = result_of("tools/call", &json!({"name": "echo", "arguments": {"text": "é\n"}}));
         assert_eq!(echo["content"][0]["text"], "é\n");
-        let add = result_of(
-            "tools/call",
-            &json!({"name": "add", "arguments": {"a": 2, "b": 40}}),
-        );
+        let add = result_of("tools/call", &json!({"name": "add", "arguments": {"a": 2, "b": 40}}));
         assert_eq!(add["content"][0]["text"], "42");
     }
 
     #[test]
     fn unknown_methods_are_refused_and_notifications_not_answered() {
         let request = json!({"jsonrpc": "2.0", "id": "x", "method": "no/such"});
-        assert_eq!(
-            dispatch(&request, &tools()).expect("a reply")["error"]["code"],
-            -32601
-        );
-        assert_eq!(
-            dispatch(
-                &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-                &tools()
-            ),
-            None
-        );
+        assert_eq!(dispatch(&request, &tools()).expect("a reply")["error"]["code"], -32601);
+        assert_eq!(dispatch(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), &tools()), None);
     }
 }

@@ -105,13 +105,7 @@ mod tests {
     #[test]
     fn anything_else_takes_the_long_way() {
         assert_eq!(echo(r#"{"id":1,"method":"tools/list"}"#), None);
-        assert_eq!(
-            echo(r#"{"id":"s","method":"tools/call","params":{"arguments":{"text":"a"}}}"#),
-            None
-        );
-        assert_eq!(
-            echo(r#"{"id":1,"method":"tools/call","params":{"arguments":{"text":"cut"#),
-            None
-        );
+        assert_eq!(echo(r#"{"id":"s","method":"tools/call","params":{"arguments":{"text":"a"}}}"#), None);
+        assert_eq!(echo(r#"{"id":1,"method":"tools/call","params":{"arguments":{"text":"cut"#), None);
     }
 }

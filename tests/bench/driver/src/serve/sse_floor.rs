@@ -19,15 +19,10 @@ struct Server {
 
 /// Serves on 127.0.0.1 until it is killed.
 pub fn serve(port: u16) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, async move {
         let listener = TcpListener::bind(("127.0.0.1", port)).await?;
-        let server = Rc::new(Server {
-            tools: tools(),
-            sessions: RefCell::default(),
-        });
+        let server = Rc::new(Server { tools: tools(), sessions: RefCell::default() });
         for number in 1.. {
             let (stream, _) = listener.accept().await?;
             stream.set_nodelay(true)?;
@@ -65,12 +60,9 @@ impl Server {
                     return Ok(());
                 }
             }
-            let message: Value =
-                serde_json::from_slice(&buffer[body..body + length]).unwrap_or(Value::Null);
+            let message: Value = serde_json::from_slice(&buffer[body..body + length]).unwrap_or(Value::Null);
             buffer.drain(..body + length);
-            stream
-                .write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
-                .await?;
+            stream.write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n").await?;
             if let Some(reply) = dispatch(&message, &self.tools)
                 && let Some(sender) = session.and_then(|s| self.sessions.borrow().get(&s).cloned())
             {
@@ -84,10 +76,9 @@ impl Server {
     async fn events(&self, mut stream: TcpStream, number: u64) -> io::Result<()> {
         let (sender, mut replies) = unbounded_channel();
         self.sessions.borrow_mut().insert(number, sender);
-        let mut head =
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n\
+        let mut head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n\
             Transfer-Encoding: chunked\r\n\r\n"
-                .to_vec();
+            .to_vec();
         head.extend(event("endpoint", format!("/m?s={number}").as_bytes()));
         stream.write_all(&head).await?;
         let mut byte = [0];

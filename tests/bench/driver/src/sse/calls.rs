@@ -26,24 +26,17 @@ pub async fn calls(target: &mut Target, args: &Args, count: usize) -> Result<Val
     let warm = Duration::try_from_secs_f64(args.number("warm", 1.5)?)?;
     let secs = Duration::try_from_secs_f64(args.number("secs", 6.0)?)?;
     let (mut rate, mut cpu) = (Samples::default(), Samples::default());
-    let (mut p50, mut p99, mut ready) =
-        (Samples::default(), Samples::default(), Samples::default());
+    let (mut p50, mut p99, mut ready) = (Samples::default(), Samples::default(), Samples::default());
     let mut errors = Vec::new();
     for _ in 0..args.number("reps", 3)? {
         let (process, ready_ms) = target.start().await?;
         ready.push(ready_ms);
         let sessions = target.open(count, &mut errors).await;
         if sessions.len() < count {
-            errors.push(format!(
-                "only {} of {count} sessions opened",
-                sessions.len()
-            ));
+            errors.push(format!("only {} of {count} sessions opened", sessions.len()));
         }
         let shared = Rc::new(Shared::default());
-        let tasks: Vec<_> = sessions
-            .into_iter()
-            .map(|s| spawn_local(keep_calling(s, shared.clone())))
-            .collect();
+        let tasks: Vec<_> = sessions.into_iter().map(|s| spawn_local(keep_calling(s, shared.clone()))).collect();
         sleep(warm).await;
         let (cpu_before, begun) = (process.cpu()?, Instant::now());
         shared.measuring.set(true);
@@ -63,10 +56,8 @@ pub async fn calls(target: &mut Target, args: &Args, count: usize) -> Result<Val
         errors.append(&mut shared.errors.borrow_mut());
     }
     errors.truncate(MOST_ERRORS);
-    Ok(
-        json!({"sessions": count, "calls_per_s": rate.spread(), "cpu_us_per_call": cpu.spread(),
-        "p50_us": p50.spread(), "p99_us": p99.spread(), "ready_ms": ready.spread(), "errors": errors}),
-    )
+    Ok(json!({"sessions": count, "calls_per_s": rate.spread(), "cpu_us_per_call": cpu.spread(),
+        "p50_us": p50.spread(), "p99_us": p99.spread(), "ready_ms": ready.spread(), "errors": errors}))
 }
 
 async fn keep_calling(mut session: Session, shared: Rc<Shared>) {

@@ -22,11 +22,7 @@ impl Http {
     pub async fn connect(port: u16) -> Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port)).await?;
         stream.set_nodelay(true)?;
-        Ok(Self {
-            stream,
-            buffer: Vec::with_capacity(4096),
-            read: 0,
-        })
+        Ok(Self { stream, buffer: Vec::with_capacity(4096), read: 0 })
     }
 
     pub async fn send(&mut self, bytes: &[u8]) -> Result<()> {
@@ -76,15 +72,10 @@ impl Http {
     pub async fn head(&mut self) -> Result<Head> {
         let head = self.until(b"\r\n\r\n").await?;
         let text = String::from_utf8_lossy(&head).to_lowercase();
-        let status = text
-            .split(' ')
-            .nth(1)
-            .and_then(|status| status.parse().ok());
+        let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
         let header = |name: &str| {
             let mut fields = text.lines().filter_map(|line| line.split_once(':'));
-            fields
-                .find(|(n, _)| *n == name)
-                .map_or("", |(_, value)| value.trim())
+            fields.find(|(n, _)| *n == name).map_or("", |(_, value)| value.trim())
         };
         Ok(Head {
             status: status.ok_or_else(|| Error::other(format!("no HTTP response: {text:?}")))?,
@@ -99,8 +90,7 @@ impl Http {
         let line = self.until(b"\r\n").await?;
         let text = String::from_utf8_lossy(&line);
         let digits = text.split(';').next().unwrap_or_default().trim();
-        let size = usize::from_str_radix(digits, 16)
-            .map_err(|_| Error::other(format!("no chunk size: {text:?}")))?;
+        let size = usize::from_str_radix(digits, 16).map_err(|_| Error::other(format!("no chunk size: {text:?}")))?;
         let mut data = self.exactly(size + 2).await?;
         data.truncate(size);
         Ok(data)

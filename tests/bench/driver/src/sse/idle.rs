@@ -33,9 +33,7 @@ pub async fn idle(target: &mut Target, count: usize) -> Result<Value> {
     sleep(WATCH).await;
     let idle_cpu = ms(process.cpu_since(cpu_before)?) / WATCH.as_secs_f64();
     let still_answers = match sessions.last_mut() {
-        Some(session) => timeout(PATIENCE, session.call(&echo(), 7))
-            .await
-            .is_ok_and(|outcome| outcome.is_ok()),
+        Some(session) => timeout(PATIENCE, session.call(&echo(), 7)).await.is_ok_and(|outcome| outcome.is_ok()),
         None => false,
     };
     let opened = sessions.len();
@@ -49,11 +47,9 @@ pub async fn idle(target: &mut Target, count: usize) -> Result<Value> {
     let rss_again = process.rss_mb();
     drop(again);
     errors.truncate(MOST_ERRORS);
-    Ok(
-        json!({"sessions": opened, "rss_before_mb": round(rss_before), "rss_with_mb": round(rss_with),
+    Ok(json!({"sessions": opened, "rss_before_mb": round(rss_before), "rss_with_mb": round(rss_with),
         "kb_per_session": round((rss_with - rss_before) * 1024.0 / held), "open_ms_per_session": round(opening / held),
         "idle_cpu_ms_per_s": round(idle_cpu), "threads": threads, "still_answers": still_answers,
         "rss_4s_after_close_mb": round(rss_closed), "fds_before": fds_before, "fds_after_close": fds_closed,
-        "rss_second_batch_mb": round(rss_again), "errors": errors}),
-    )
+        "rss_second_batch_mb": round(rss_again), "errors": errors}))
 }

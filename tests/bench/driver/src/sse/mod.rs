@@ -28,9 +28,7 @@ pub fn run(args: &Args) -> Result<()> {
     // Each session takes two descriptors.
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
     setrlimit(Resource::RLIMIT_NOFILE, most, most)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, measure(args))
 }
 
@@ -41,14 +39,8 @@ async fn measure(args: &Args) -> Result<()> {
         port: args.number("port", 18_700)?,
     };
     for count in args.text("sessions", "1,50,200").split(',') {
-        let sessions = count
-            .parse()
-            .map_err(|_| format!("--sessions: {count:?} is not a number"))?;
-        emit(
-            args,
-            "sse",
-            calls::calls(&mut target, args, sessions).await?,
-        );
+        let sessions = count.parse().map_err(|_| format!("--sessions: {count:?} is not a number"))?;
+        emit(args, "sse", calls::calls(&mut target, args, sessions).await?);
     }
     let sessions = args.number("idle", 500)?;
     if sessions > 0 {
@@ -69,11 +61,7 @@ impl Target {
     async fn start(&mut self) -> Result<(Process, f64)> {
         const LIMIT: Duration = Duration::from_secs(30);
         self.port += 1;
-        let mut process = self
-            .program
-            .clone()
-            .on_port(self.port)
-            .spawn(Stdio::null(), Stdio::null())?;
+        let mut process = self.program.clone().on_port(self.port).spawn(Stdio::null(), Stdio::null())?;
         while process.started.elapsed() < LIMIT {
             if let Ok(Ok(session)) = timeout(PATIENCE, Session::open(self.port, &self.path)).await {
                 let took = ms(process.started.elapsed());
@@ -86,12 +74,7 @@ impl Target {
             }
             sleep(Duration::from_millis(3)).await;
         }
-        Err(format!(
-            "the server gave no endpoint at {} in {} s",
-            self.path,
-            LIMIT.as_secs()
-        )
-        .into())
+        Err(format!("the server gave no endpoint at {} in {} s", self.path, LIMIT.as_secs()).into())
     }
 
     /// `count` sessions with the handshake done; those that fail go to `errors`, and after a few of them it stops.
@@ -101,10 +84,7 @@ impl Target {
             match timeout(PATIENCE, Session::ready(self.port, &self.path)).await {
                 Ok(Ok(session)) => sessions.push(session),
                 Ok(Err(e)) => errors.push(format!("opening session {number}: {e}")),
-                Err(_) => errors.push(format!(
-                    "opening session {number}: no answer in {} s",
-                    PATIENCE.as_secs()
-                )),
+                Err(_) => errors.push(format!("opening session {number}: no answer in {} s", PATIENCE.as_secs())),
             }
             if errors.len() >= MOST_ERRORS {
                 break;
@@ -115,8 +95,5 @@ impl Target {
 }
 
 fn echo() -> Tool {
-    Tool {
-        name: "echo".to_owned(),
-        argument: "text".to_owned(),
-    }
+    Tool { name: "echo".to_owned(), argument: "text".to_owned() }
 }

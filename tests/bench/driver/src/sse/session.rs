@@ -27,19 +27,11 @@ impl Session {
         if head.status != 200 {
             return Err(Error::other(format!("GET {path}: {}", head.status)));
         }
-        let mut session = Self {
-            port,
-            events,
-            chunked: head.chunked,
-            pending: Vec::new(),
-            endpoint: String::new(),
-            post: None,
-        };
+        let mut session =
+            Self { port, events, chunked: head.chunked, pending: Vec::new(), endpoint: String::new(), post: None };
         let (kind, data) = session.event().await?;
         if kind != "endpoint" {
-            return Err(Error::other(format!(
-                "the first event is {kind:?}, not endpoint"
-            )));
+            return Err(Error::other(format!("the first event is {kind:?}, not endpoint")));
         }
         let address = String::from_utf8_lossy(&data).into_owned();
         session.endpoint = match address.strip_prefix("http://") {
@@ -52,13 +44,9 @@ impl Session {
     /// Opens and does the handshake.
     pub async fn ready(port: u16, path: &str) -> Result<Self> {
         let mut session = Self::open(port, path).await?;
-        session
-            .post(message::initialize("2024-11-05").trim_end().as_bytes())
-            .await?;
+        session.post(message::initialize("2024-11-05").trim_end().as_bytes()).await?;
         session.answer(0).await?;
-        session
-            .post(message::INITIALIZED.trim_end().as_bytes())
-            .await?;
+        session.post(message::INITIALIZED.trim_end().as_bytes()).await?;
         Ok(session)
     }
 
@@ -117,11 +105,7 @@ impl Session {
         if (200..300).contains(&head.status) {
             return Ok(());
         }
-        Err(Error::other(format!(
-            "POST: {} {}",
-            head.status,
-            String::from_utf8_lossy(&body)
-        )))
+        Err(Error::other(format!("POST: {} {}", head.status, String::from_utf8_lossy(&body))))
     }
 
     /// The next event that has data: its kind and its data.
@@ -133,11 +117,7 @@ impl Session {
                     return Ok(event);
                 }
             }
-            let more = if self.chunked {
-                self.events.chunk().await?
-            } else {
-                self.events.some().await?
-            };
+            let more = if self.chunked { self.events.chunk().await? } else { self.events.some().await? };
             if more.is_empty() {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
@@ -155,8 +135,7 @@ async fn exchange(connection: &mut Http, request: &[u8]) -> Result<(Head, Vec<u8
 
 /// Where the first event of `bytes` ends, its blank line included.
 fn event_end(bytes: &[u8]) -> Option<usize> {
-    let ends = [&b"\n\n"[..], b"\r\n\r\n"]
-        .map(|blank| memmem::find(bytes, blank).map(|at| at + blank.len()));
+    let ends = [&b"\n\n"[..], b"\r\n\r\n"].map(|blank| memmem::find(bytes, blank).map(|at| at + blank.len()));
     ends.into_iter().flatten().min()
 }
 
@@ -194,10 +173,7 @@ mod tests {
 
     #[test]
     fn data_lines_are_joined_and_comments_skipped() {
-        assert_eq!(
-            parse_event(b"event: x\r\ndata: a\r\ndata:b\r\n\r\n"),
-            Some(("x".into(), b"a\nb".to_vec()))
-        );
+        assert_eq!(parse_event(b"event: x\r\ndata: a\r\ndata:b\r\n\r\n"), Some(("x".into(), b"a\nb".to_vec())));
         assert_eq!(parse_event(b": ping\n\n"), None);
     }
 }

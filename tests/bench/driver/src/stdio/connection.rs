@@ -19,31 +19,17 @@ impl Connection {
     pub fn open(program: &Program) -> Result<Self> {
         let mut process = program.spawn(Stdio::piped(), Stdio::piped())?;
         let to_server = process.child.stdin.take().ok_or("no pipe to the server")?;
-        let from_server = Lines::new(
-            process
-                .child
-                .stdout
-                .take()
-                .ok_or("no pipe from the server")?,
-        );
-        Ok(Self {
-            process,
-            to_server,
-            from_server,
-        })
+        let from_server = Lines::new(process.child.stdout.take().ok_or("no pipe from the server")?);
+        Ok(Self { process, to_server, from_server })
     }
 
     pub fn send(&mut self, bytes: &[u8]) -> Result<()> {
-        self.to_server
-            .write_all(bytes)
-            .map_err(|e| format!("the server no longer reads its stdin: {e}").into())
+        self.to_server.write_all(bytes).map_err(|e| format!("the server no longer reads its stdin: {e}").into())
     }
 
     /// Waits for more bytes.
     pub fn receive(&mut self) -> Result<()> {
-        self.from_server
-            .fill()
-            .map_err(|e| format!("the server closed its stdout: {e}").into())
+        self.from_server.fill().map_err(|e| format!("the server closed its stdout: {e}").into())
     }
 
     /// A line that has arrived.
@@ -65,11 +51,7 @@ impl Connection {
 
     /// Closes the server's stdin and waits for its end.
     pub fn close(self) -> Result<End> {
-        let Self {
-            mut process,
-            to_server,
-            from_server,
-        } = self;
+        let Self { mut process, to_server, from_server } = self;
         drop(to_server);
         let end = process.finish(Duration::from_secs(3))?;
         drop(from_server);

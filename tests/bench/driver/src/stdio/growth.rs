@@ -25,9 +25,7 @@ pub fn growth(target: &Target, args: &Args) -> Result<Value> {
     let (took, cpu) = (begun.elapsed(), connection.process.cpu_since(cpu_before)?);
     let threads = connection.process.threads();
     connection.close()?;
-    Ok(
-        json!({"rss_idle_mb": round(rss[0]), "rss_tenth_mb": round(rss[1]), "rss_half_mb": round(rss[2]),
+    Ok(json!({"rss_idle_mb": round(rss[0]), "rss_tenth_mb": round(rss[1]), "rss_half_mb": round(rss[2]),
         "rss_end_mb": round(rss[3]), "calls": calls, "secs": round(took.as_secs_f64()),
-        "cpu_us_per_call": round(us(cpu) / calls as f64), "threads": threads}),
-    )
+        "cpu_us_per_call": round(us(cpu) / calls as f64), "threads": threads}))
 }

@@ -12,10 +12,7 @@ use std::time::{Duration, Instant};
 pub fn large(target: &Target, args: &Args) -> Result<Value> {
     const FIRST_ID: u64 = 500;
     const WARM_UP: u64 = 3;
-    let (size, calls): (usize, u64) = (
-        args.number("big-bytes", 1 << 20)?,
-        args.number("big-calls", 20)?,
-    );
+    let (size, calls): (usize, u64) = (args.number("big-bytes", 1 << 20)?, args.number("big-calls", 20)?);
     let text: String = ('a'..='w').cycle().take(size).collect();
     let (mut latency, mut cpu) = (Samples::default(), Samples::default());
     let (mut peak, mut response_bytes) = (Samples::default(), 0);
@@ -42,8 +39,6 @@ pub fn large(target: &Target, args: &Args) -> Result<Value> {
         connection.close()?;
     }
     let mb_per_s = size as f64 / 1e6 / (latency.median() / 1e3);
-    Ok(
-        json!({"ms_per_call": latency.spread(), "mb_per_s_each_way": round(mb_per_s), "cpu_ms_per_call": cpu.spread(),
-        "peak_rss_mb": peak.spread(), "bytes": size, "response_bytes": response_bytes}),
-    )
+    Ok(json!({"ms_per_call": latency.spread(), "mb_per_s_each_way": round(mb_per_s), "cpu_ms_per_call": cpu.spread(),
+        "peak_rss_mb": peak.spread(), "bytes": size, "response_bytes": response_bytes}))
 }

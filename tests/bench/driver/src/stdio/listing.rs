@@ -36,14 +36,8 @@ struct List {
 
 pub fn listing(target: &Target, args: &Args) -> Result<Value> {
     const WARM_UP: u64 = 3;
-    let (wanted, calls): (usize, u64) = (
-        args.number("list-tools", 500)?,
-        args.number("list-calls", 50)?,
-    );
-    let program = target
-        .program
-        .clone()
-        .with_env(MORE_TOOLS, &wanted.to_string());
+    let (wanted, calls): (usize, u64) = (args.number("list-tools", 500)?, args.number("list-calls", 50)?);
+    let program = target.program.clone().with_env(MORE_TOOLS, &wanted.to_string());
     let (mut latency, mut cpu) = (Samples::default(), Samples::default());
     let (mut init, mut seen) = (Samples::default(), List::default());
     for _ in 0..args.number("reps", 3)? {
@@ -64,34 +58,25 @@ pub fn listing(target: &Target, args: &Args) -> Result<Value> {
             }
             seen = answers;
             if seen.tools < wanted {
-                return Err(format!(
-                    "the server lists {} tools; {MORE_TOOLS} asked for {wanted}",
-                    seen.tools
-                )
-                .into());
+                return Err(format!("the server lists {} tools; {MORE_TOOLS} asked for {wanted}", seen.tools).into());
             }
         }
         cpu.push(ms(connection.process.cpu_since(cpu_before)?) / calls as f64);
         connection.close()?;
     }
-    Ok(
-        json!({"ms_per_list": latency.spread(), "cpu_ms_per_list": cpu.spread(), "tools": seen.tools,
-        "pages": seen.pages, "response_bytes": seen.bytes, "init_ms_with_tools": init.spread()}),
-    )
+    Ok(json!({"ms_per_list": latency.spread(), "cpu_ms_per_list": cpu.spread(), "tools": seen.tools,
+        "pages": seen.pages, "response_bytes": seen.bytes, "init_ms_with_tools": init.spread()}))
 }
 
 /// All pages; each request takes the next id.
 fn fetch(connection: &mut Connection, id: &mut u64) -> Result<List> {
     let (mut list, mut params) = (List::default(), json!({}));
     loop {
-        let request =
-            json!({"jsonrpc": "2.0", "id": *id, "method": "tools/list", "params": params});
+        let request = json!({"jsonrpc": "2.0", "id": *id, "method": "tools/list", "params": params});
         connection.send(format!("{request}\n").as_bytes())?;
         let line = connection.answer(*id)?;
         *id += 1;
-        let page = serde_json::from_slice::<Answer>(&line)
-            .map_err(|e| format!("tools/list: {e}"))?
-            .result;
+        let page = serde_json::from_slice::<Answer>(&line).map_err(|e| format!("tools/list: {e}"))?.result;
         list.pages += 1;
         list.tools += page.tools.len();
         list.bytes += line.len();

@@ -34,10 +34,7 @@ pub const OPTIONS: &[&str] = &[
 
 pub fn run(args: &Args) -> Result<()> {
     let target = Target::from_args(args)?;
-    for test in args
-        .text("tests", "startup,idle,seq,pipe,big,list,grow")
-        .split(',')
-    {
+    for test in args.text("tests", "startup,idle,seq,pipe,big,list,grow").split(',') {
         let figures = match test {
             "startup" => start::startup(&target, args)?,
             "idle" => start::idle(&target, args)?,
@@ -65,10 +62,7 @@ impl Target {
         Ok(Self {
             program: Program::from_args(args)?,
             protocol: args.text("protocol", "2024-11-05").to_owned(),
-            tool: Tool {
-                name: args.text("tool", "echo").to_owned(),
-                argument: args.text("arg", "text").to_owned(),
-            },
+            tool: Tool { name: args.text("tool", "echo").to_owned(), argument: args.text("arg", "text").to_owned() },
         })
     }
 
@@ -82,13 +76,7 @@ impl Target {
     }
 
     /// `total` calls from `first_id` on, `window` of them outstanding; every answer is checked.
-    fn pipeline(
-        &self,
-        connection: &mut Connection,
-        first_id: u64,
-        total: u64,
-        window: u64,
-    ) -> Result<()> {
+    fn pipeline(&self, connection: &mut Connection, first_id: u64, total: u64, window: u64) -> Result<()> {
         let (mut next, end, mut answered) = (first_id, first_id + total, 0);
         let mut out = Vec::with_capacity(1 << 16);
         while next < end.min(first_id + window) {

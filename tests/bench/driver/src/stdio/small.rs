@@ -37,10 +37,8 @@ pub fn sequential(target: &Target, args: &Args) -> Result<Value> {
         p99.push(latencies.percentile(99.0));
         connection.close()?;
     }
-    Ok(
-        json!({"p50_us": p50.spread(), "p99_us": p99.spread(), "cpu_us_per_call": cpu.spread(),
-        "calls_per_s": rate.spread(), "calls": calls, "response_bytes": response_bytes}),
-    )
+    Ok(json!({"p50_us": p50.spread(), "p99_us": p99.spread(), "cpu_us_per_call": cpu.spread(),
+        "calls_per_s": rate.spread(), "calls": calls, "response_bytes": response_bytes}))
 }
 
 /// `--window` calls outstanding, in rounds of `--pipe` calls until `--min-secs` are over.
@@ -61,18 +59,13 @@ pub fn pipelined(target: &Target, args: &Args) -> Result<Value> {
         }
         let (took, cpu_used) = (begun.elapsed(), connection.process.cpu_since(cpu_before)?);
         let ticks = connection.process.user_and_system();
-        let (user, system) = (
-            ticks.0.saturating_sub(ticks_before.0),
-            ticks.1.saturating_sub(ticks_before.1),
-        );
+        let (user, system) = (ticks.0.saturating_sub(ticks_before.0), ticks.1.saturating_sub(ticks_before.1));
         rate.push(total as f64 / took.as_secs_f64());
         cpu.push(us(cpu_used) / total as f64);
         system_share.push(system.as_secs_f64() / (user + system).as_secs_f64());
         secs.push(took.as_secs_f64());
         connection.close()?;
     }
-    Ok(
-        json!({"calls_per_s": rate.spread(), "cpu_us_per_call": cpu.spread(), "sys_share": system_share.spread(),
-        "secs": secs.spread(), "window": window}),
-    )
+    Ok(json!({"calls_per_s": rate.spread(), "cpu_us_per_call": cpu.spread(), "sys_share": system_share.spread(),
+        "secs": secs.spread(), "window": window}))
 }
