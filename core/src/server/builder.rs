@@ -26,6 +26,7 @@ const LOG_MESSAGES_PER_SECOND: u32 = 1000;
 
 /// Which capabilities a server declares beyond what is registered when a session begins (CAP-01, CAP-09).
 #[derive(Debug, Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(super) struct Offers {
     tools: bool,
     resources: bool,

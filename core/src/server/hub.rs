@@ -34,10 +34,12 @@ const LISTS: [(List, Method); 3] = [
     (List::Prompts, Method::PromptsChanged),
 ];
 
+type Live = (Weak<Session>, Arc<SessionState>);
+
 /// The live sessions of a server.
 #[derive(Default)]
 pub(crate) struct Hub {
-    sessions: Mutex<HashMap<Arc<str>, (Weak<Session>, Arc<SessionState>)>>,
+    sessions: Mutex<HashMap<Arc<str>, Live>>,
     /// The clock is set.
     announcing: AtomicBool,
 }

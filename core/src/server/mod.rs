@@ -82,15 +82,18 @@ pub enum Item<'a> {
 
 type Visibility = dyn Fn(&RequestContext, &Item<'_>) -> bool + Send + Sync;
 type MethodHandler = dyn Fn(Json, RequestContext) -> Reply + Send + Sync;
+type SessionHook = dyn Fn(ServerSession) + Send + Sync;
+type DiagnosticHook = dyn Fn(&Diagnostic) + Send + Sync;
+type ClosedHook = dyn Fn(&str, &CloseReason) + Send + Sync;
 type NotificationHandler = dyn Fn(ServerSession, Option<Json>) + Send + Sync;
 
 /// Called when something happens to a session. Must not block.
 #[derive(Default)]
 struct Hooks {
-    ready: Option<Box<dyn Fn(ServerSession) + Send + Sync>>,
-    closed: Option<Box<dyn Fn(&str, &CloseReason) + Send + Sync>>,
-    roots_changed: Option<Box<dyn Fn(ServerSession) + Send + Sync>>,
-    diagnostic: Option<Box<dyn Fn(&Diagnostic) + Send + Sync>>,
+    ready: Option<Box<SessionHook>>,
+    closed: Option<Box<ClosedHook>>,
+    roots_changed: Option<Box<SessionHook>>,
+    diagnostic: Option<Box<DiagnosticHook>>,
 }
 
 struct Inner {

@@ -1,6 +1,7 @@
 //! What a server offers, in the order of registration, with pages serialised once.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::error::{Error, ErrorKind, Excerpt};
@@ -163,7 +164,7 @@ impl<T: Listed> Registry<T> {
         }
         page.push(']');
         if let Some((next, _)) = listed.next() {
-            page.push_str(&format!(",\"nextCursor\":\"{}:{next}\"", T::KEY));
+            let _ = write!(page, ",\"nextCursor\":\"{}:{next}\"", T::KEY);
         }
         page.push('}');
         Ok(page)

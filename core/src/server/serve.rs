@@ -17,6 +17,9 @@ use crate::transport::Transport;
 /// How long the last answers may take to leave after the session has ended.
 const LAST_ANSWERS: Duration = Duration::from_millis(400);
 
+/// A session over stdin and stdout, the input that drives it, and what keeps everybody else off them.
+type OpenStdio = (Arc<Session>, Arc<Pump>, Option<stdio::Guard>);
+
 impl Server {
     /// Serves the process's own stdin and stdout on the calling thread, until the client ends the session or it is closed.
     ///
@@ -51,7 +54,7 @@ impl Server {
         Ok(reason)
     }
 
-    fn open_stdio(&self) -> Result<(Arc<Session>, Arc<Pump>, Option<stdio::Guard>), Error> {
+    fn open_stdio(&self) -> Result<OpenStdio, Error> {
         let failed = |error: std::io::Error| {
             Error::new(ErrorKind::Transport, format!("stdin and stdout cannot be used: {error}"))
         };
@@ -112,7 +115,8 @@ async fn flushed(session: Arc<Session>) {
     if session.unsent_bytes() > 0 {
         Executor::spawn_blocking(move || {
             session.wait_sent(LAST_ANSWERS);
-            drop(sender.send(()));
+            // Whoever waited may be gone.
+            let _ = sender.send(());
         });
         // An error only says that the waiting is over.
         let _ = receiver.await;

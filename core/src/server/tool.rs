@@ -159,7 +159,7 @@ impl ToolBuilder {
     where
         A: DeserializeOwned + JsonSchema + 'static,
     {
-        let tool = self.schema.unwrap_or_else(derive_schema::<A>).map(|schema| {
+        let tool = self.schema.unwrap_or_else(|| Ok(derive_schema::<A>())).map(|schema| {
             let mut tool = Tool::new(self.name, schema);
             tool.description = self.description;
             tool.title = self.title;
@@ -182,7 +182,7 @@ impl ToolBuilder {
 #[derive(Debug, Clone, Copy, Default, serde::Deserialize, JsonSchema)]
 pub struct NoArguments {}
 
-fn derive_schema<A: JsonSchema>() -> Result<Json, Error> {
+fn derive_schema<A: JsonSchema>() -> Json {
     let mut schema = schemars::schema_for!(A).to_value();
     if let Value::Object(root) = &mut schema {
         // Said by the protocol, and of no use to a model.
@@ -195,7 +195,7 @@ fn derive_schema<A: JsonSchema>() -> Result<Json, Error> {
             }
         }
     }
-    Ok(Json::from(schema))
+    Json::from(schema)
 }
 
 /// A registered tool.
@@ -220,12 +220,10 @@ impl ToolEntry {
 
     /// Checks the arguments and calls the handler.
     pub(crate) fn call(&self, context: RequestContext, arguments: &str) -> Reply {
-        if let Some(check) = &self.check {
-            if let Err(error) = check.check(&self.tool.name, arguments) {
-                return Reply::Done(Err(error));
-            }
+        match self.check.as_ref().map_or(Ok(()), |check| check.check(&self.tool.name, arguments)) {
+            Ok(()) => (self.handler)(context, arguments),
+            Err(error) => Reply::Done(Err(error)),
         }
-        (self.handler)(context, arguments)
     }
 }
 

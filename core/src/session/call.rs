@@ -127,7 +127,10 @@ impl Task {
         let span = call.span();
         let reply = span.in_scope(|| call.guarded(|| call.session.service.request(call)));
         let mut future = match reply {
-            Ok(Reply::Done(outcome)) | Err(outcome) => return drop(call.complete(&outcome)),
+            Ok(Reply::Done(outcome)) | Err(outcome) => {
+                call.complete(&outcome);
+                return;
+            }
             Ok(Reply::Blocking(work)) => return self.serve_blocking(work, span),
             Ok(Reply::Future(future)) => future,
         };
@@ -136,7 +139,9 @@ impl Task {
             span.in_scope(|| call.guarded(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop()))))
         };
         match first {
-            Ok(Poll::Ready(outcome)) | Err(outcome) => drop(call.complete(&outcome)),
+            Ok(Poll::Ready(outcome)) | Err(outcome) => {
+                call.complete(&outcome);
+            }
             Ok(Poll::Pending) => self.serve_future(future, span),
         }
     }

@@ -32,7 +32,7 @@ use crate::protocol::{Json, Method, Revision};
 use crate::transport::{Tap, TapDirection};
 
 pub(crate) use call::{Call, Reply, panic_message};
-pub(crate) use id::session_id;
+pub(crate) use id::{hexadecimal, session_id};
 pub(crate) use outlet::{FdOutlet, Outlet, ThreadOutlet};
 pub(crate) use pump::Pump;
 pub(crate) use relay::relay;

@@ -52,7 +52,7 @@ impl Lead {
     }
 
     fn turn(self) -> u32 {
-        (self.0 >> 32) as u32
+        u32::try_from(self.0 >> 32).expect("the upper half of 64 bits")
     }
 
     fn is_busy(self) -> bool {
@@ -61,8 +61,8 @@ impl Lead {
 
     /// The same turn, one step on.
     fn step(self) -> Lead {
-        let count = (self.0 as u32).wrapping_add(1);
-        Lead(self.0 >> 32 << 32 | u64::from(count))
+        const COUNT: u64 = u32::MAX as u64;
+        Lead((self.0 & !COUNT) | (self.0.wrapping_add(1) & COUNT))
     }
 }
 

@@ -102,8 +102,8 @@ impl Clock {
     /// Runs `task` at `due`, or as soon after it as the clock comes round. Tasks must not block.
     pub(crate) fn at(due: Instant, task: impl FnOnce() + Send + 'static) {
         static CLOCK: OnceLock<Clock> = OnceLock::new();
-        let clock = CLOCK.get_or_init(|| Clock { tasks: Mutex::default(), changed: Condvar::new() });
         static STARTED: OnceLock<bool> = OnceLock::new();
+        let clock = CLOCK.get_or_init(|| Clock { tasks: Mutex::default(), changed: Condvar::new() });
         STARTED.get_or_init(|| thread("mcp-clock", move || clock.run()).is_ok());
 
         let mut tasks = lock(&clock.tasks);

@@ -10,7 +10,7 @@ const BEGINNING: usize = 4096;
 
 /// One line of input.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
+pub(crate) enum Line {
     /// A line without its end; never blank.
     Whole(Bytes),
     /// A line longer than the limit, skipped up to its end.
@@ -22,7 +22,7 @@ pub enum Line {
 
 /// Cuts chunks, however they come, into lines. Work is linear in the bytes, memory bounded by the limit.
 #[derive(Debug)]
-pub struct LineBuffer {
+pub(crate) struct LineBuffer {
     limit: usize,
     /// Whole lines, one after another, of the newest chunk.
     chunk: Bytes,
@@ -35,12 +35,12 @@ pub struct LineBuffer {
 
 impl LineBuffer {
     /// Accepts lines of up to `limit` bytes.
-    pub fn new(limit: usize) -> LineBuffer {
+    pub(crate) fn new(limit: usize) -> LineBuffer {
         LineBuffer { limit, chunk: Bytes::new(), partial: Vec::new(), skipping: false, at_start: true }
     }
 
     /// Takes the next chunk. All lines of the one before must have been taken.
-    pub fn push(&mut self, chunk: &[u8]) {
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
         let head = if self.chunk.is_empty() { chunk } else { return self.push_behind(chunk) };
         // Nothing is left over from before: the whole chunk is cut in place.
         if self.partial.is_empty() && !self.skipping {
@@ -78,7 +78,7 @@ impl LineBuffer {
     }
 
     /// The next whole line, blank ones left out.
-    pub fn next_line(&mut self) -> Option<Line> {
+    pub(crate) fn next_line(&mut self) -> Option<Line> {
         loop {
             let Some(end) = memchr::memchr(b'\n', &self.chunk) else {
                 let rest = std::mem::take(&mut self.chunk);
@@ -93,7 +93,7 @@ impl LineBuffer {
     }
 
     /// What is left at the end of the input: a last line without its end (STDIO-10).
-    pub fn rest(&mut self) -> Option<Line> {
+    pub(crate) fn rest(&mut self) -> Option<Line> {
         let rest = std::mem::take(&mut self.chunk);
         self.finish(rest)
     }

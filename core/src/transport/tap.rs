@@ -6,6 +6,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::session::hexadecimal;
 use crate::session::runtime::lock;
 
 /// Which way a message went, seen from this side.
@@ -120,7 +121,7 @@ impl<W: Write> JsonLines<W> {
             t: record.at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros()),
             session: record.session,
             frame,
-            frame_hex: frame.is_none().then(|| record.frame.iter().map(|byte| format!("{byte:02x}")).collect()),
+            frame_hex: frame.is_none().then(|| hexadecimal(&record.frame)),
         };
         let mut text = serde_json::to_vec(&line).expect("strings and numbers are JSON");
         text.push(b'\n');
