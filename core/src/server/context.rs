@@ -59,12 +59,7 @@ impl RequestContext {
 
     /// The `_meta` object of the request; empty if there is none.
     pub fn meta(&self) -> Meta {
-        #[derive(serde::Deserialize)]
-        struct Params {
-            #[serde(default, rename = "_meta")]
-            meta: Option<Meta>,
-        }
-        serde_json::from_str::<Params>(self.call.params_text()).ok().and_then(|params| params.meta).unwrap_or_default()
+        self.call.meta()
     }
 
     /// Application data that was given to [`ServerBuilder::data`](super::ServerBuilder::data).
@@ -258,12 +253,7 @@ impl<T> Ask<T> {
 
 /// What a request carries for tracing across processes, if it carries it.
 fn trace_context(call: &Call) -> Option<Meta> {
-    #[derive(serde::Deserialize)]
-    struct Params {
-        #[serde(default, rename = "_meta")]
-        meta: Option<Meta>,
-    }
-    let meta = serde_json::from_str::<Params>(call.params_text()).ok()?.meta?;
+    let meta = call.meta();
     let mut carried = Meta::default();
     for name in ["traceparent", "tracestate"] {
         if let Some(value) = meta.get(name) {

@@ -16,7 +16,7 @@ use super::runtime::{Clock, Executor};
 use super::{Body, BoxFuture, Outcome, Session};
 use crate::engine::{CallId, Completion, Diagnostic};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::{Method, RequestId};
+use crate::protocol::{Meta, Method, RequestId};
 
 /// How long a handler that was told to stop may take before its future is dropped.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
@@ -111,8 +111,32 @@ impl Call {
         })
     }
 
+    /// A span for everything that is done for this request. It carries the caller's `traceparent`, if there is one, so that
+    /// a subscriber can join the two processes' traces.
     fn span(&self) -> tracing::Span {
-        tracing::debug_span!("mcp.serve", method = %self.method, id = %self.request_id, session = %self.session.id)
+        let span = tracing::debug_span!(
+            "mcp.serve",
+            method = %self.method,
+            id = %self.request_id,
+            session = %self.session.id,
+            traceparent = tracing::field::Empty,
+        );
+        if !span.is_disabled()
+            && let Some(parent) = self.meta().get("traceparent")
+        {
+            span.record("traceparent", parent.get().trim_matches('"'));
+        }
+        span
+    }
+
+    /// The `_meta` object of the request; empty if there is none.
+    pub(crate) fn meta(&self) -> Meta {
+        #[derive(serde::Deserialize)]
+        struct Params {
+            #[serde(default, rename = "_meta")]
+            meta: Option<Meta>,
+        }
+        serde_json::from_str::<Params>(self.params_text()).ok().and_then(|params| params.meta).unwrap_or_default()
     }
 }
 
