@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::protocol::{Direction, Gate, Implementation, Revision};
+use crate::protocol::{Direction, Era, Gate, Implementation, Revision};
 
 /// Which side of the protocol a session plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -162,14 +162,19 @@ impl Config {
         Config { role, local, revisions: Revision::IMPLEMENTED.to_vec(), limits: Limits::default(), keep_alive: None }
     }
 
+    /// The revisions on offer that a handshake can agree on.
+    pub(super) fn offers(&self) -> impl Iterator<Item = Revision> {
+        self.revisions.iter().copied().filter(|revision| revision.era() == Era::Legacy)
+    }
+
     /// The newest revision on offer (VER-02, VER-05).
     pub(super) fn newest_revision(&self) -> Revision {
-        self.revisions.iter().copied().max().unwrap_or(Revision::V2024_11_05)
+        self.offers().max().unwrap_or(Revision::V2024_11_05)
     }
 
     /// The revision on offer with this name (VER-03, VER-09).
     pub(super) fn offered(&self, name: &str) -> Option<Revision> {
-        self.revisions.iter().copied().find(|revision| revision.as_str() == name)
+        self.offers().find(|revision| revision.as_str() == name)
     }
 }
 

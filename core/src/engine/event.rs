@@ -166,7 +166,9 @@ impl fmt::Display for Diagnostic {
             Diagnostic::LateResponse(id) => write!(f, "a late response to id {id}"),
             Diagnostic::ConnectionError(error) => write!(f, "the peer reports an error without an id: {error}"),
             Diagnostic::Dropped { method, why } => write!(f, "dropped {}: {why}", Excerpt(method.as_str())),
-            Diagnostic::PingFailed { failures } => write!(f, "the peer did not answer a ping in time ({failures} in a row)"),
+            Diagnostic::PingFailed { failures } => {
+                write!(f, "the peer did not answer a ping in time ({failures} in a row)")
+            }
             Diagnostic::MissingContent => f.write_str("a tool result without `content` was read as empty"),
             Diagnostic::Panic(message) => write!(f, "a handler panicked: {}", Excerpt(message)),
         }

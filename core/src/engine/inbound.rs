@@ -46,6 +46,8 @@ struct Waiting {
     call: CallId,
     method: Method,
     params: Option<Bytes>,
+    /// What it adds to `waiting_bytes`.
+    bytes: usize,
 }
 
 /// What a call with a progress token has reported (PROG-05, PROG-10).
@@ -76,7 +78,14 @@ impl Inbound {
         });
         let slot = &mut self.slots[index as usize];
         let progress = token.map(|token| {
-            Box::new(Reporting { token, highest: None, second: None, sent_this_second: 0, merged: None, flush_at: None })
+            Box::new(Reporting {
+                token,
+                highest: None,
+                second: None,
+                sent_this_second: 0,
+                merged: None,
+                flush_at: None,
+            })
         });
         slot.call = Some(Call { id: id.clone(), state, progress });
         let call = CallId { index, generation: slot.generation };
@@ -160,7 +169,11 @@ impl Engine {
             self.events.push_back(Event::Request { call, id, method, params });
             return;
         }
-        let bytes = params.as_ref().map_or(0, Bytes::len);
+        // Whatever the peer can make long counts, its id and token too.
+        let bytes = params.as_ref().map_or(0, Bytes::len)
+            + method.as_str().len()
+            + length_of(&id)
+            + token.as_ref().map_or(0, length_of);
         if self.inbound.waiting.len() >= limits.waiting || self.inbound.waiting_bytes + bytes > limits.waiting_bytes {
             let error = Error::new(ErrorKind::Overloaded, "Too many requests are waiting: try again later");
             self.refuse(Some(&id), &error);
@@ -170,7 +183,7 @@ impl Engine {
         let params = params.map(|params| Bytes::copy_from_slice(&params));
         let call = self.inbound.insert(id, CallState::Waiting, token);
         self.inbound.waiting_bytes += bytes;
-        self.inbound.waiting.push_back(Waiting { call, method, params });
+        self.inbound.waiting.push_back(Waiting { call, method, params, bytes });
     }
 
     /// Whether the answers of further calls have room: a peer that is slow to read gets no more work done.
@@ -180,8 +193,8 @@ impl Engine {
 
     pub(super) fn release_waiting(&mut self, now: Instant) {
         while self.inbound.running < self.config.limits.running && self.has_room() {
-            let Some(Waiting { call, method, params }) = self.inbound.waiting.pop_front() else { break };
-            self.inbound.waiting_bytes -= params.as_ref().map_or(0, Bytes::len);
+            let Some(Waiting { call, method, params, bytes }) = self.inbound.waiting.pop_front() else { break };
+            self.inbound.waiting_bytes -= bytes;
             let Some(entry) = self.inbound.get(call) else { continue };
             entry.state = CallState::Running;
             let id = entry.id.clone();
@@ -197,21 +210,20 @@ impl Engine {
     ///
     /// `Stale` means that the call had ended before, and nothing was sent (CANC-03, JRPC-28).
     pub fn respond(&mut self, call: CallId, outcome: Result<&str, &Error>, now: Instant) -> Completion {
+        // A call that waits was not handed out yet, so nobody knows its id.
         let Some(mut entry) = self.inbound.remove(call) else { return Completion::Stale };
-        if entry.state == CallState::Waiting {
-            // Cannot be answered before it was handed out; only a mistaken caller gets here.
-            self.inbound.waiting.retain(|waiting| waiting.call != call);
-        } else {
-            self.inbound.running -= 1;
+        self.inbound.running -= 1;
+        if entry.state != CallState::Cancelled {
+            self.write_merged_progress(&mut entry);
         }
-        let completion = if entry.state == CallState::Cancelled {
+        // That report may have been the last straw.
+        let completion = if entry.state == CallState::Cancelled || self.is_closed() {
             Completion::Stale
         } else {
-            self.write_merged_progress(&mut entry);
             self.write_outcome(&entry.id, outcome);
+            self.check_overflow();
             Completion::Accepted
         };
-        self.check_overflow();
         if !self.is_closed() {
             self.release_waiting(now);
         }
@@ -224,10 +236,10 @@ impl Engine {
             Ok(result) => {
                 if let Err(length) = self.outbox.result(id, result, limit) {
                     let message = format!("The result has {length} bytes, more than the limit of {limit}");
-                    self.outbox.error(Some(id), &Error::new(ErrorKind::TooLarge, message), self.revision);
+                    self.outbox.error(Some(id), &Error::new(ErrorKind::TooLarge, message), self.revision, limit);
                 }
             }
-            Err(error) => self.outbox.error(Some(id), error, self.revision),
+            Err(error) => self.outbox.error(Some(id), error, self.revision, limit),
         }
     }
 
@@ -237,9 +249,9 @@ impl Engine {
         let Some(entry) = self.inbound.get(call) else { return };
         if entry.state == CallState::Waiting {
             self.inbound.remove(call);
-            if let Some(at) = self.inbound.waiting.iter().position(|waiting| waiting.call == call) {
-                let waiting = self.inbound.waiting.remove(at);
-                self.inbound.waiting_bytes -= waiting.and_then(|w| w.params).map_or(0, |params| params.len());
+            let at = self.inbound.waiting.iter().position(|waiting| waiting.call == call);
+            if let Some(waiting) = at.and_then(|at| self.inbound.waiting.remove(at)) {
+                self.inbound.waiting_bytes -= waiting.bytes;
             }
             self.release_waiting(now);
             return;
@@ -252,7 +264,14 @@ impl Engine {
     /// Reports progress of a call, if the peer asked for it (PROG-12), the call still runs (PROG-07, PROG-08), and the
     /// value is a rising number (PROG-05). Returns whether the report will reach the peer, at once or merged with later
     /// ones (PROG-10).
-    pub fn progress(&mut self, call: CallId, progress: f64, total: Option<f64>, message: Option<&str>, now: Instant) -> bool {
+    pub fn progress(
+        &mut self,
+        call: CallId,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+        now: Instant,
+    ) -> bool {
         let per_second = self.config.limits.progress_per_second;
         let revision = self.revision;
         let Some(entry) = self.inbound.get(call) else { return false };
@@ -307,12 +326,22 @@ impl Engine {
         }
         for (params, id) in due {
             self.write_progress(&params, id);
+            if self.is_closed() {
+                return;
+            }
         }
     }
 
     /// The id of a call that still wants its answer, for messages that arise while it is served.
     pub(super) fn related(&mut self, call: Option<CallId>) -> Option<RequestId> {
-        self.inbound.get(call?).map(|entry| entry.id.clone())
+        self.inbound.get(call?).filter(|entry| entry.state == CallState::Running).map(|entry| entry.id.clone())
+    }
+}
+
+fn length_of(id: &RequestId) -> usize {
+    match id {
+        RequestId::Integer(_) => 0,
+        RequestId::String(string) => string.len(),
     }
 }
 

@@ -118,7 +118,7 @@ impl Engine {
         members.insert("protocolVersion".into(), revision.as_str().into());
         members.insert("capabilities".into(), Value::Object(self.capabilities_for(revision)));
         members.insert(info_member.into(), serde_json::to_value(&info).unwrap_or_default());
-        if let Some(instructions) = &local.instructions {
+        if let Some(instructions) = local.instructions.as_ref().filter(|_| self.config.role == Role::Server) {
             members.insert("instructions".into(), instructions.as_str().into());
         }
         Value::Object(members).to_string()
@@ -132,7 +132,9 @@ impl Engine {
             _ => return self.config.local.capabilities.clone(),
         };
         let all = self.config.local.capabilities.iter();
-        all.filter(|(name, _)| known.contains(&name.as_str())).map(|(name, value)| (name.clone(), value.clone())).collect()
+        all.filter(|(name, _)| known.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     }
 
     /// A server receives `initialize` (LIFE-03, LIFE-09, LIFE-10).
@@ -151,15 +153,16 @@ impl Engine {
         // VER-03, VER-04: the same if it is known, else our newest; never an error (VER-08).
         self.revision = self.config.offered(&hello.version).unwrap_or_else(|| self.config.newest_revision());
         let result = self.hello("serverInfo", self.revision);
-        self.config.local.capabilities = self.capabilities_for(self.revision);
-        self.peer = Some(Arc::new(hello.into_peer(self.revision, params.unwrap_or("{}"))));
-        self.state = State::Negotiated;
         if let Err(length) = self.outbox.result(id, &result, self.config.limits.message_out) {
             let error = Error::new(ErrorKind::TooLarge, format!("The description of the server has {length} bytes"));
             self.refuse(Some(id), &error);
+            return;
         }
-        self.check_overflow();
+        self.config.local.capabilities = self.capabilities_for(self.revision);
+        self.peer = Some(Arc::new(hello.into_peer(self.revision, params.unwrap_or("{}"))));
+        self.state = State::Negotiated;
         self.events.push_back(Event::Negotiated);
+        self.check_overflow();
     }
 
     /// A server receives `notifications/initialized`; out of place it is ignored (LIFE-11).
@@ -201,23 +204,28 @@ impl Engine {
             Some(revision) => Ok(hello.into_peer(revision, text)),
             None => Err(Error::new(
                 ErrorKind::VersionMismatch,
-                format!("the server speaks protocol revision {}, this client {}", Excerpt(&hello.version), self.offers()),
+                format!(
+                    "the server speaks protocol revision {}, this client {}",
+                    Excerpt(&hello.version),
+                    self.offers()
+                ),
             )
             .with_data(version_data(&[&hello.version], self.revision.as_str()))),
         }
     }
 
     fn offers(&self) -> String {
-        self.config.revisions.iter().map(|revision| revision.as_str()).collect::<Vec<_>>().join(", ")
+        self.config.offers().map(Revision::as_str).collect::<Vec<_>>().join(", ")
     }
 }
 
 fn version_data(supported: &[&str], requested: &str) -> Json {
-    Json::from_serialize(&serde_json::json!({ "supported": supported, "requested": requested })).unwrap_or_else(|_| Json::empty_object())
+    Json::from_serialize(&serde_json::json!({ "supported": supported, "requested": requested }))
+        .unwrap_or_else(|_| Json::empty_object())
 }
 
 /// VER-07: some servers answer a version mismatch with an error that lists what they support.
-fn handshake_error(error: Error) -> Error {
+pub(super) fn handshake_error(error: Error) -> Error {
     #[derive(serde::Deserialize)]
     struct Versions {
         #[serde(rename = "supported")]
@@ -226,17 +234,23 @@ fn handshake_error(error: Error) -> Error {
     match error.kind() {
         ErrorKind::Handshake | ErrorKind::VersionMismatch | ErrorKind::Timeout => error,
         ErrorKind::InvalidParams if error.data().is_some_and(|data| data.decode::<Versions>().is_ok()) => {
-            let mut mismatch = Error::new(ErrorKind::VersionMismatch, format!("the server refused the protocol revision: {}", error.message()));
+            let mut mismatch = Error::new(
+                ErrorKind::VersionMismatch,
+                format!("the server refused the protocol revision: {}", error.message()),
+            );
             if let Some(data) = error.data() {
                 mismatch = mismatch.with_data(data.clone());
             }
             mismatch
         }
         _ => {
-            let message = format!("the server refused `initialize`: {}", error.message());
             let mut failed = match error.code() {
-                Some(code) => Error::with_code_of_kind(ErrorKind::Handshake, code, message),
-                None => Error::new(ErrorKind::Handshake, message),
+                Some(code) => {
+                    let message = format!("the server refused `initialize`: {}", error.message());
+                    Error::with_code_of_kind(ErrorKind::Handshake, code, message)
+                }
+                // Not what the server said, but what is wrong with how it said it.
+                None => Error::new(ErrorKind::Handshake, format!("`initialize` failed: {}", error.message())),
             };
             if let Some(data) = error.data() {
                 failed = failed.with_data(data.clone());

@@ -27,7 +27,7 @@ mod timers;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
@@ -184,10 +184,7 @@ impl Engine {
         if matches!(reason, CloseReason::Overflow) {
             self.outbox.clear();
         }
-        let error = reason.error();
-        for key in self.outbound.close() {
-            self.events.push_back(Event::Settled { request: key, outcome: Err(error.clone()) });
-        }
+        self.fail_all(&reason.error());
         for call in self.inbound.close() {
             self.events.push_back(Event::Cancelled { call, reason: None });
         }
@@ -203,14 +200,21 @@ impl Engine {
             self.close(reason);
             return;
         }
-        // Nobody can answer our requests any more.
-        let error = reason.error();
-        for key in self.outbound.close() {
-            self.events.push_back(Event::Settled { request: key, outcome: Err(error.clone()) });
+        if self.timers.draining() {
+            return;
         }
-        if !self.is_closed() {
-            let until = now + self.config.limits.eof_grace;
-            self.timers.drain_until(until);
+        // Nobody can answer our requests any more.
+        self.fail_all(&reason.error());
+        self.held.clear();
+        self.timers.drain_until(later(now, self.config.limits.eof_grace));
+    }
+
+    /// Every own request fails, those of the engine itself without a word.
+    fn fail_all(&mut self, error: &Error) {
+        for key in self.outbound.close() {
+            if !self.is_keep_alive(key.0) {
+                self.events.push_back(Event::Settled { request: key, outcome: Err(error.clone()) });
+            }
         }
     }
 
@@ -220,7 +224,7 @@ impl Engine {
 
     /// Writes an error response; `None` is written as a null id (JRPC-18).
     fn refuse(&mut self, id: Option<&RequestId>, error: &Error) {
-        self.outbox.error(id, error, self.revision);
+        self.outbox.error(id, error, self.revision, self.config.limits.message_out);
         self.check_overflow();
     }
 
@@ -247,6 +251,10 @@ impl Engine {
 
     /// Whether this method may be used at all in this session by `sender_is_local`, and if not, why.
     fn check_outgoing(&self, method: &Method, lenient: bool) -> Result<(), Error> {
+        if matches!(method, Method::Initialize | Method::Initialized | Method::Cancelled | Method::Progress) {
+            let message = format!("`{method}` is sent by the session itself, at the right moment");
+            return Err(Error::new(ErrorKind::InvalidArgument, message));
+        }
         let Some(spec) = method.spec() else { return Ok(()) };
         if !spec.exists_in(self.revision) {
             return Err(Error::new(
@@ -255,7 +263,10 @@ impl Engine {
             ));
         }
         if !self.config.role.may_send(spec.direction) {
-            return Err(Error::new(ErrorKind::Unsupported, format!("a {} does not send `{}`", self.config.role, spec.name)));
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("a {} does not send `{}`", self.config.role, spec.name),
+            ));
         }
         let Some(gate) = spec.gate(self.revision) else { return Ok(()) };
         // Requests need the capability of the peer who serves them, notifications our own.
@@ -264,8 +275,17 @@ impl Engine {
             return Ok(());
         }
         let who = if local { "this side" } else { "the peer" };
-        Err(Error::new(ErrorKind::Unsupported, format!("`{}` needs the capability `{gate}`, which {who} did not declare", spec.name)))
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("`{}` needs the capability `{gate}`, which {who} did not declare", spec.name),
+        ))
     }
+}
+
+/// `now + wait`, for waits of any length: what is too far away for the clock is thirty years away.
+fn later(now: Instant, wait: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+    now.checked_add(wait).unwrap_or_else(|| now + FAR)
 }
 
 /// The part of `frame` that `text`, a slice of it, covers: shared, not copied.

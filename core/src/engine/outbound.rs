@@ -1,6 +1,6 @@
 //! Own requests and notifications: ids, time limits, cancellation, and what is held back until the handshake is done.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::lifecycle::State;
 use super::{CallId, Diagnostic, Engine, Event, RequestKey, Role};
 use crate::error::{Error, ErrorKind};
-use crate::protocol::{Json, Method, MethodKind};
+use crate::protocol::{Json, Method, MethodKind, ProgressToken};
 
 /// How long an own request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,15 @@ pub struct OutgoingRequest {
 impl OutgoingRequest {
     /// A request with the default time limit and nothing else.
     pub fn new(method: Method, params: Option<Json>) -> OutgoingRequest {
-        OutgoingRequest { method, params, meta: None, progress: false, time: TimeLimit::DEFAULT, related: None, lenient: false }
+        OutgoingRequest {
+            method,
+            params,
+            meta: None,
+            progress: false,
+            time: TimeLimit::DEFAULT,
+            related: None,
+            lenient: false,
+        }
     }
 }
 
@@ -94,7 +102,7 @@ pub(super) struct Pending {
 /// A message that waits for the end of the handshake (LIFE-05, LIFE-06).
 #[derive(Debug)]
 pub(super) enum Held {
-    Request { id: u64, params: Option<String>, related: Option<CallId> },
+    Request { id: u64, params: Option<String>, related: Option<CallId>, lenient: bool },
     Notification { method: Method, params: Option<Json> },
 }
 
@@ -108,7 +116,8 @@ impl Outbound {
 
     /// Forgets everything; returns the requests that now fail.
     pub(super) fn close(&mut self) -> Vec<RequestKey> {
-        let mut keys: Vec<_> = self.pending.drain().filter(|(_, p)| !p.is_internal()).map(|(id, _)| RequestKey(id)).collect();
+        let mut keys: Vec<_> =
+            self.pending.drain().filter(|(_, p)| !p.is_internal()).map(|(id, _)| RequestKey(id)).collect();
         keys.sort_unstable();
         keys
     }
@@ -117,8 +126,9 @@ impl Outbound {
         self.pending.remove(&id)
     }
 
-    pub(super) fn get(&self, id: u64) -> Option<&Pending> {
-        self.pending.get(&id)
+    /// Whether the peer was asked this and has not answered.
+    pub(super) fn is_asked(&self, id: u64) -> bool {
+        self.pending.get(&id).is_some_and(|pending| !pending.held)
     }
 
     /// Whether this id was given to a request at some time (CANC-05).
@@ -153,6 +163,8 @@ impl Engine {
     /// lacks the method, or the message is too long.
     pub fn request(&mut self, request: OutgoingRequest, now: Instant) -> Result<RequestKey, Error> {
         self.check_open()?;
+        check_object(request.params.as_ref())?;
+        check_object(request.meta.as_ref())?;
         let may_go = self.may_send_now(&request.method, MethodKind::Request);
         // Before the handshake there is nothing to check against; checked when it is let go.
         if may_go {
@@ -160,14 +172,14 @@ impl Engine {
         }
         self.check_held()?;
         let id = self.outbound.last_id + 1;
-        let params = write_params(request.params.as_ref(), request.meta.as_ref(), request.progress.then_some(id));
+        let params = write_params(request.params.as_ref(), request.meta.as_ref(), request.progress.then_some(id))?;
         if may_go {
             let related = self.related(request.related);
             self.outbox
                 .request(id, request.method.as_str(), params.as_deref(), related, self.config.limits.message_out)
                 .map_err(|length| self.too_long(length))?;
         } else {
-            self.held.push(Held::Request { id, params, related: request.related });
+            self.held.push(Held::Request { id, params, related: request.related, lenient: request.lenient });
         }
         self.outbound.last_id = id;
         self.track(id, request.method, request.progress, request.time, !may_go, now);
@@ -196,6 +208,7 @@ impl Engine {
     /// CAP-10).
     pub fn notify(&mut self, method: &Method, params: Option<&Json>, related: Option<CallId>) -> Result<(), Error> {
         self.check_open()?;
+        check_object(params)?;
         self.check_outgoing(method, false)?;
         if !self.may_send_now(method, MethodKind::Notification) {
             self.check_held()?;
@@ -234,8 +247,13 @@ impl Engine {
     /// Lets go of what was held back, in order.
     pub(super) fn release_held(&mut self) {
         for held in std::mem::take(&mut self.held) {
+            if self.is_closed() {
+                return;
+            }
             match held {
-                Held::Request { id, params, related } => self.release_request(id, params.as_deref(), related),
+                Held::Request { id, params, related, lenient } => {
+                    self.release_request(id, params.as_deref(), related, lenient);
+                }
                 Held::Notification { method, params } => {
                     if self.notify(&method, params.as_ref(), None).is_err() {
                         self.diagnose(Diagnostic::Dropped { method, why: "not possible in this session" });
@@ -245,13 +263,13 @@ impl Engine {
         }
     }
 
-    fn release_request(&mut self, id: u64, params: Option<&str>, related: Option<CallId>) {
+    fn release_request(&mut self, id: u64, params: Option<&str>, related: Option<CallId>, lenient: bool) {
         let Some(pending) = self.outbound.pending.get_mut(&id) else { return };
         pending.held = false;
         let method = pending.method.clone();
         let related = self.related(related);
         let limit = self.config.limits.message_out;
-        let sent = self.check_outgoing(&method, false).and_then(|()| {
+        let sent = self.check_outgoing(&method, lenient).and_then(|()| {
             self.outbox.request(id, method.as_str(), params, related, limit).map_err(|length| self.too_long(length))
         });
         if let Err(error) = sent {
@@ -265,19 +283,21 @@ impl Engine {
     /// is the caller's to deliver, there will be no event. Returns false if it was settled before; then nothing is sent.
     pub fn cancel(&mut self, request: RequestKey, reason: Option<&str>) -> bool {
         let Some(pending) = self.outbound.take(request.0) else { return false };
-        if pending.held {
-            self.held.retain(|held| !matches!(held, Held::Request { id, .. } if *id == request.0));
-        } else {
-            self.send_cancelled(request.0, &pending.method, reason);
-        }
+        self.withdraw(request.0, &pending, reason);
         true
     }
 
-    pub(super) fn send_cancelled(&mut self, id: u64, method: &Method, reason: Option<&str>) {
-        // CANC-02: `initialize` is never cancelled.
-        if *method == Method::Initialize || self.is_closed() {
-            return;
+    /// Nobody waits for the answer to this request any more.
+    pub(super) fn withdraw(&mut self, request: u64, pending: &Pending, reason: Option<&str>) {
+        if pending.held {
+            self.held.retain(|held| !matches!(held, Held::Request { id, .. } if *id == request));
+        } else if self.state == State::Ready {
+            // Before, only pings can be on their way, and nothing but pings may be written (LIFE-05, LIFE-06).
+            self.send_cancelled(request, reason);
         }
+    }
+
+    fn send_cancelled(&mut self, id: u64, reason: Option<&str>) {
         #[derive(serde::Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Params<'a> {
@@ -295,7 +315,10 @@ impl Engine {
 
     /// Progress of an own request: starts its limit anew, and is handed on if it was asked for (PROG-09).
     pub(super) fn progress_received(&mut self, id: u64, params: Bytes, now: Instant) -> bool {
-        let Some(pending) = self.outbound.pending.get_mut(&id).filter(|pending| pending.progress) else { return false };
+        let Some(pending) = self.outbound.pending.get_mut(&id).filter(|pending| pending.progress && !pending.held)
+        else {
+            return false;
+        };
         if pending.time.reset_by_progress && pending.deadline.is_some() {
             let anew = pending.time.limit.and_then(|limit| now.checked_add(limit));
             pending.deadline = earliest(anew, pending.last_deadline);
@@ -331,24 +354,34 @@ fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     }
 }
 
-/// The `params` object with `_meta` spliced in front.
-fn write_params(params: Option<&Json>, meta: Option<&Json>, token: Option<u64>) -> Option<String> {
+/// JRPC-16: what is sent as `params` or `_meta` is an object.
+fn check_object(json: Option<&Json>) -> Result<(), Error> {
+    if json.is_none_or(Json::is_object) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::InvalidArgument, "`params` and `_meta` must be JSON objects"))
+}
+
+/// The `params` object with `_meta` in front.
+fn write_params(params: Option<&Json>, meta: Option<&Json>, token: Option<u64>) -> Result<Option<String>, Error> {
     if meta.is_none() && token.is_none() {
-        return params.map(|params| params.get().to_owned());
+        return Ok(params.map(|params| params.get().to_owned()));
     }
-    let members = |json: &Json| -> String {
-        let text = json.get().trim_ascii();
-        text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default().trim_ascii().to_owned()
+    // One member each, even if both sides name it: a message with two of them means different things to different peers.
+    let mut params = members(params)?;
+    let mut all = match params.remove("_meta") {
+        Some(inner) if inner.is_object() => members(Some(&inner))?,
+        _ => BTreeMap::new(),
     };
-    let mut meta = meta.map(members).unwrap_or_default();
+    all.append(&mut members(meta)?);
     if let Some(token) = token {
-        if !meta.is_empty() {
-            meta.push(',');
-        }
-        meta.push_str("\"progressToken\":");
-        meta.push_str(&token.to_string());
+        all.insert("progressToken".to_owned(), Json::from(&ProgressToken::from(token)));
     }
-    let rest = params.map(members).unwrap_or_default();
-    let comma = if rest.is_empty() { "" } else { "," };
-    Some(format!("{{\"_meta\":{{{meta}}}{comma}{rest}}}"))
+    params.insert("_meta".to_owned(), Json::from_serialize(&all)?);
+    Ok(Some(Json::from_serialize(&params)?.get().to_owned()))
+}
+
+/// The members of an object, each as its text.
+fn members(object: Option<&Json>) -> Result<BTreeMap<String, Json>, Error> {
+    Ok(object.map(Json::decode).transpose()?.unwrap_or_default())
 }

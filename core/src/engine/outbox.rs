@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::error::Error;
-use crate::protocol::{RequestId, Revision};
+use crate::protocol::{Json, RequestId, Revision};
 
 /// What a transmitted message belongs to. Transports with one stream ignore it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,8 +19,8 @@ pub struct Transmit {
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     buffer: Vec<u8>,
-    /// Where each message ends in `buffer`, and what it belongs to.
-    ends: VecDeque<(usize, Option<RequestId>)>,
+    /// The length of each message in `buffer`, and what it belongs to.
+    messages: VecDeque<(usize, Option<RequestId>)>,
     /// How much of `buffer` was handed out one by one.
     start: usize,
     /// Bytes handed out that the peer has not taken.
@@ -32,16 +32,21 @@ const KEEP_CAPACITY: usize = 256 * 1024;
 
 impl Outbox {
     pub(super) fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.messages.is_empty()
     }
 
     pub(super) fn unsent(&self) -> usize {
         self.buffer.len() - self.start + self.in_flight
     }
 
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+
     pub(super) fn clear(&mut self) {
         self.buffer = Vec::new();
-        self.ends.clear();
+        self.messages.clear();
         self.start = 0;
     }
 
@@ -50,39 +55,43 @@ impl Outbox {
     }
 
     pub(super) fn next(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let (end, related) = self.ends.pop_front()?;
-        let message = &self.buffer[self.start..end];
-        let bytes = message.len();
+        let (bytes, related) = self.messages.pop_front()?;
         self.in_flight += bytes;
-        buf.extend_from_slice(&message[..bytes - 1]);
+        let end = self.start + bytes;
+        buf.extend_from_slice(&self.buffer[self.start..end - 1]);
         self.start = end;
-        if self.ends.is_empty() {
-            self.buffer.clear();
+        if self.messages.is_empty() {
+            self.reset();
+        } else if self.start > KEEP_CAPACITY && self.start > self.buffer.len() / 2 {
+            // While there is always one more, what was handed out must not pile up in front of it.
+            self.buffer.drain(..self.start);
             self.start = 0;
-            if self.buffer.capacity() > KEEP_CAPACITY {
-                self.buffer = Vec::new();
-            }
         }
         Some(Transmit { related, bytes })
     }
 
+    /// All is handed out.
+    fn reset(&mut self) {
+        self.buffer.clear();
+        self.start = 0;
+        if self.buffer.capacity() > KEEP_CAPACITY {
+            self.buffer = Vec::new();
+        }
+    }
+
     pub(super) fn all(&mut self, buf: &mut Vec<u8>) -> usize {
-        let messages = self.ends.len();
+        let messages = self.messages.len();
         if messages == 0 {
             return 0;
         }
-        self.ends.clear();
+        self.messages.clear();
         self.in_flight += self.buffer.len() - self.start;
         if buf.is_empty() && self.start == 0 {
             std::mem::swap(buf, &mut self.buffer);
         } else {
             buf.extend_from_slice(&self.buffer[self.start..]);
         }
-        self.buffer.clear();
-        self.start = 0;
-        if self.buffer.capacity() > KEEP_CAPACITY {
-            self.buffer = Vec::new();
-        }
+        self.reset();
         messages
     }
 
@@ -91,13 +100,14 @@ impl Outbox {
         let start = self.buffer.len();
         body(&mut self.buffer);
         self.buffer.push(b'\n');
-        self.ends.push_back((self.buffer.len(), related));
-        self.buffer.len() - start
+        let length = self.buffer.len() - start;
+        self.messages.push_back((length, related));
+        length
     }
 
     /// Takes the message written last back out again.
     fn undo(&mut self, length: usize) {
-        self.ends.pop_back();
+        self.messages.pop_back();
         self.buffer.truncate(self.buffer.len() - length);
     }
 
@@ -112,7 +122,15 @@ impl Outbox {
         self.within(length, limit)
     }
 
-    pub(super) fn error(&mut self, id: Option<&RequestId>, error: &Error, revision: Revision) {
+    /// An error's `data` is left out where it makes the message longer than `limit`.
+    pub(super) fn error(&mut self, id: Option<&RequestId>, error: &Error, revision: Revision, limit: usize) {
+        let length = self.write_error(id, error, error.data(), revision);
+        if error.data().is_some() && self.within(length, limit).is_err() {
+            self.write_error(id, error, None, revision);
+        }
+    }
+
+    fn write_error(&mut self, id: Option<&RequestId>, error: &Error, data: Option<&Json>, revision: Revision) -> usize {
         self.message(id.cloned(), |out| {
             out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
             match id {
@@ -123,12 +141,12 @@ impl Outbox {
             crate::protocol::write_integer(out, error.wire_code(revision).into());
             out.extend_from_slice(b",\"message\":");
             write_string(out, &error.wire_message());
-            if let Some(data) = error.data() {
+            if let Some(data) = data {
                 out.extend_from_slice(b",\"data\":");
                 out.extend_from_slice(data.get().as_bytes());
             }
             out.extend_from_slice(b"}}");
-        });
+        })
     }
 
     pub(super) fn request(

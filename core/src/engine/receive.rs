@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use bytes::Bytes;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::lifecycle::State;
-use super::{Diagnostic, Engine, Event, RequestKey, Role, slice};
+use super::lifecycle::{State, handshake_error};
+use super::{CloseReason, Diagnostic, Engine, Event, RequestKey, Role, slice};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::envelope::{self, Answer, Fault, Malformed, Message, Outcome, RpcError};
 use crate::protocol::{Json, Method, MethodKind, ProgressToken, RequestId};
@@ -19,7 +19,8 @@ const EXCERPT_BYTES: usize = 200;
 impl Engine {
     /// Takes one received message: the bytes of one line, one event, one POST. Slices of it are handed on without a copy.
     pub fn handle_frame(&mut self, frame: &Bytes, now: Instant) {
-        if self.is_closed() {
+        // DOWN-04: after the end of input no new work is taken.
+        if self.is_closed() || self.timers.draining() {
             return;
         }
         if frame.len() > self.config.limits.message_in {
@@ -49,11 +50,14 @@ impl Engine {
         self.diagnose(Diagnostic::TooLarge { limit });
         let id = leading_id(beginning);
         if let Some((id, true)) = &id {
-            self.fail_pending(id, || Error::new(ErrorKind::TooLarge, format!("the answer is longer than the limit of {limit} bytes")));
+            self.fail_pending(id, || {
+                Error::new(ErrorKind::TooLarge, format!("the answer is longer than the limit of {limit} bytes"))
+            });
             return;
         }
         if self.config.role == Role::Server || id.is_some() {
-            let error = Error::new(ErrorKind::InvalidRequest, format!("The message is longer than the limit of {limit} bytes"));
+            let error =
+                Error::new(ErrorKind::InvalidRequest, format!("The message is longer than the limit of {limit} bytes"));
             self.refuse(id.map(|(id, _)| id).as_ref(), &error);
         }
     }
@@ -65,7 +69,9 @@ impl Engine {
         // A response that cannot be used fails its call instead of leaving it to the clock (JRPC-08).
         if answer != Answer::Request {
             if let Some(id) = &id {
-                if self.fail_pending(id, || Error::new(ErrorKind::InvalidResponse, format!("the answer cannot be used: {fault}"))) {
+                if self.fail_pending(id, || {
+                    Error::new(ErrorKind::InvalidResponse, format!("the answer cannot be used: {fault}"))
+                }) {
                     return;
                 }
             }
@@ -87,7 +93,11 @@ impl Engine {
 
     fn request_received(&mut self, frame: &Bytes, id: RequestId, name: &str, params: Option<&str>) {
         if self.inbound.find(&id).is_some() {
-            self.refuse_kind(&id, ErrorKind::InvalidRequest, "Invalid request: a request with this id is still being served");
+            self.refuse_kind(
+                &id,
+                ErrorKind::InvalidRequest,
+                "Invalid request: a request with this id is still being served",
+            );
             return;
         }
         let method = Method::from_name(name, MethodKind::Request);
@@ -105,7 +115,11 @@ impl Engine {
             }
             Method::Initialize if self.config.role == Role::Server => self.initialize_received(&id, params),
             _ if matches!(self.state, State::New | State::Initializing) => {
-                self.refuse_kind(&id, ErrorKind::InvalidRequest, "Invalid request: the session is not initialized; send `initialize` first");
+                self.refuse_kind(
+                    &id,
+                    ErrorKind::InvalidRequest,
+                    "Invalid request: the session is not initialized; send `initialize` first",
+                );
             }
             _ if !self.serves(&method) => self.refuse(Some(&id), &Error::method_not_found(name)),
             _ => self.accept(id, method, params.map(|params| slice(frame, params)), token),
@@ -136,7 +150,8 @@ impl Engine {
             }
             Method::Progress => {
                 let id = params.and_then(own_token);
-                let taken = id.zip(params).is_some_and(|(id, params)| self.progress_received(id, slice(frame, params), now));
+                let taken =
+                    id.zip(params).is_some_and(|(id, params)| self.progress_received(id, slice(frame, params), now));
                 if !taken {
                     self.diagnose(Diagnostic::Dropped { method, why: "no running request has this token" });
                 }
@@ -157,7 +172,7 @@ impl Engine {
     }
 
     fn response_received(&mut self, frame: &Bytes, id: &RequestId, outcome: Outcome<'_>, now: Instant) {
-        let Some(number) = own_id(id).filter(|number| self.outbound.get(*number).is_some()) else {
+        let Some(number) = own_id(id).filter(|number| self.outbound.is_asked(*number)) else {
             let late = own_id(id).is_some_and(|number| self.outbound.was_used(number));
             let id = id.clone();
             self.diagnose(if late { Diagnostic::LateResponse(id) } else { Diagnostic::UnknownResponse(id) });
@@ -175,7 +190,7 @@ impl Engine {
         let keep_alive = self.is_keep_alive(id);
         let Some(pending) = self.outbound.take(id) else { return };
         if keep_alive {
-            self.ping_answered(now);
+            self.ping_answered();
         } else if pending.method == Method::Initialize {
             self.initialize_settled(outcome, now);
         } else {
@@ -185,12 +200,13 @@ impl Engine {
 
     /// Fails the own request with this id, if there is one.
     fn fail_pending(&mut self, id: &RequestId, error: impl FnOnce() -> Error) -> bool {
-        let Some(pending) = own_id(id).and_then(|number| self.outbound.take(number).map(|pending| (number, pending))) else {
-            return false;
-        };
-        let (number, pending) = pending;
-        if pending.method == Method::Initialize {
-            self.close(super::CloseReason::Handshake(error()));
+        let Some(number) = own_id(id).filter(|number| self.outbound.is_asked(*number)) else { return false };
+        let keep_alive = self.is_keep_alive(number);
+        let Some(pending) = self.outbound.take(number) else { return false };
+        if keep_alive {
+            self.ping_answered();
+        } else if pending.method == Method::Initialize {
+            self.close(CloseReason::Handshake(handshake_error(error())));
         } else {
             self.events.push_back(Event::Settled { request: RequestKey(number), outcome: Err(error()) });
         }
@@ -215,11 +231,6 @@ fn own_id(id: &RequestId) -> Option<u64> {
     }
 }
 
-/// A member that is present, null included.
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
-}
-
 /// The token in `_meta`, on requests of any method and direction (PROG-03). Errors are sentences for the peer.
 fn progress_token(params: &str) -> Result<Option<ProgressToken>, &'static str> {
     #[derive(Deserialize)]
@@ -229,7 +240,7 @@ fn progress_token(params: &str) -> Result<Option<ProgressToken>, &'static str> {
     }
     #[derive(Deserialize)]
     struct Meta<'a> {
-        #[serde(borrow, default, rename = "progressToken", deserialize_with = "present")]
+        #[serde(borrow, default, rename = "progressToken", deserialize_with = "envelope::present")]
         token: Option<&'a RawValue>,
     }
     const META: &str = "Invalid params: `_meta` must be an object";
@@ -284,22 +295,28 @@ fn leading_id(beginning: &[u8]) -> Option<(RequestId, bool)> {
         Err(error) => std::str::from_utf8(&beginning[..error.valid_up_to()]).ok()?,
     };
     let mut rest = text.trim_ascii_start().strip_prefix('{')?;
-    let (mut id, mut has_method) = (None, false);
+    let (mut id, mut is_call) = (None, false);
     loop {
         let mut names = serde_json::Deserializer::from_str(rest.trim_ascii_start()).into_iter::<String>();
         let Some(Ok(name)) = names.next() else { break };
-        rest = rest.trim_ascii_start().get(names.byte_offset()..)?.trim_ascii_start().strip_prefix(':')?.trim_ascii_start();
+        rest = rest
+            .trim_ascii_start()
+            .get(names.byte_offset()..)?
+            .trim_ascii_start()
+            .strip_prefix(':')?
+            .trim_ascii_start();
         if matches!(name.as_str(), "params" | "result" | "error") {
+            is_call |= name == "params";
             break;
         }
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
         let Some(Ok(value)) = values.next() else { break };
         match name.as_str() {
             "id" => id = RequestId::from_json(value.get()).ok(),
-            "method" => has_method = true,
+            "method" => is_call = true,
             _ => {}
         }
         rest = rest.get(values.byte_offset()..)?.trim_ascii_start().strip_prefix(',')?;
     }
-    id.map(|id| (id, !has_method))
+    id.map(|id| (id, !is_call))
 }

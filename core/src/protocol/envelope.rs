@@ -222,7 +222,8 @@ fn rpc_error(text: &str) -> Option<RpcError<'_>> {
         code: &'a RawValue,
         #[serde(borrow)]
         message: &'a RawValue,
-        #[serde(borrow, default)]
+        // Null is data here (SCH-03).
+        #[serde(borrow, default, deserialize_with = "present")]
         data: Option<&'a RawValue>,
     }
     if !text.starts_with('{') {
@@ -235,6 +236,11 @@ fn rpc_error(text: &str) -> Option<RpcError<'_>> {
         message: string(fields.message.get())?,
         data: fields.data.map(RawValue::get),
     })
+}
+
+/// A member that is present, null included.
+pub(crate) fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// The value of a JSON string, borrowed when nothing in it is escaped.

@@ -213,9 +213,8 @@ mod tests {
 
     #[test]
     fn the_table_has_the_fifteen_requests_and_nine_notifications_of_2024_11_05() {
-        let count = |kind| {
-            METHODS.iter().filter(|row| row.kind == kind && row.exists_in(Revision::V2024_11_05)).count()
-        };
+        let count =
+            |kind| METHODS.iter().filter(|row| row.kind == kind && row.exists_in(Revision::V2024_11_05)).count();
         assert_eq!(count(MethodKind::Request), 15);
         assert_eq!(count(MethodKind::Notification), 9);
     }

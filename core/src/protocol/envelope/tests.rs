@@ -8,7 +8,11 @@ fn fault(text: &str) -> (Fault, Option<RequestId>, Answer) {
 // proves: JRPC-01
 #[test]
 fn jrpc_01_the_version_member_must_be_2_0() {
-    for bad in [r#"{"jsonrpc":"1.0","id":5,"method":"ping"}"#, r#"{"id":5,"method":"ping"}"#, r#"{"jsonrpc":2.0,"id":5,"method":"ping"}"#] {
+    for bad in [
+        r#"{"jsonrpc":"1.0","id":5,"method":"ping"}"#,
+        r#"{"id":5,"method":"ping"}"#,
+        r#"{"jsonrpc":2.0,"id":5,"method":"ping"}"#,
+    ] {
         assert_eq!(fault(bad), (Fault::Version, Some(RequestId::from(5_i64)), Answer::Request));
     }
 }
@@ -29,7 +33,10 @@ fn jrpc_08_a_response_has_exactly_one_outcome() {
         Ok(Message::Response { outcome, .. }) => outcome,
         other => panic!("{other:?}"),
     };
-    assert!(matches!(outcome(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}"#), Outcome::Invalid(_)));
+    assert!(matches!(
+        outcome(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}"#),
+        Outcome::Invalid(_)
+    ));
     assert!(matches!(outcome(r#"{"jsonrpc":"2.0","id":1,"result":null}"#), Outcome::Invalid(_)));
     assert!(matches!(outcome(r#"{"jsonrpc":"2.0","id":1,"result":[]}"#), Outcome::Invalid(_)));
     assert!(matches!(outcome(r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#), Outcome::Result("{}")));
@@ -104,7 +111,9 @@ fn a_repeated_member_is_refused() {
 // proves: JRPC-29
 #[test]
 fn jrpc_29_depth_is_bounded_and_brackets_in_strings_do_not_count() {
-    let nested = |n: usize| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":{}{}}}}}"#, "[".repeat(n), "]".repeat(n));
+    let nested = |n: usize| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":{}{}}}}}"#, "[".repeat(n), "]".repeat(n))
+    };
     assert!(parse(nested(50).as_bytes(), 128).is_ok());
     assert!(parse(nested(126).as_bytes(), 128).is_ok());
     assert_eq!(fault(&nested(127)), (Fault::TooDeep, Some(RequestId::from(1_i64)), Answer::Request));
