@@ -67,14 +67,13 @@ impl Engine {
         let excerpt = String::from_utf8_lossy(&frame[..frame.len().min(EXCERPT_BYTES)]).into_owned();
         self.diagnose(Diagnostic::Malformed { fault, excerpt });
         // A response that cannot be used fails its call instead of leaving it to the clock (JRPC-08).
-        if answer != Answer::Request {
-            if let Some(id) = &id {
-                if self.fail_pending(id, || {
-                    Error::new(ErrorKind::InvalidResponse, format!("the answer cannot be used: {fault}"))
-                }) {
-                    return;
-                }
-            }
+        if answer != Answer::Request
+            && let Some(id) = &id
+            && self.fail_pending(id, || {
+                Error::new(ErrorKind::InvalidResponse, format!("the answer cannot be used: {fault}"))
+            })
+        {
+            return;
         }
         let answered = match answer {
             Answer::Request => true,
@@ -136,11 +135,11 @@ impl Engine {
 
     fn notification_received(&mut self, frame: &Bytes, name: &str, params: Option<&str>, now: Instant) {
         let method = Method::from_name(name, MethodKind::Notification);
-        if let Some(spec) = method.spec() {
-            if !self.config.role.may_receive(spec.direction) || !spec.exists_in(self.revision) {
-                self.diagnose(Diagnostic::Dropped { method, why: "not for this side" });
-                return;
-            }
+        if let Some(spec) = method.spec()
+            && (!self.config.role.may_receive(spec.direction) || !spec.exists_in(self.revision))
+        {
+            self.diagnose(Diagnostic::Dropped { method, why: "not for this side" });
+            return;
         }
         match method {
             Method::Cancelled => {
