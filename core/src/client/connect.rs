@@ -51,6 +51,7 @@ impl Inner {
 
     /// Makes a connection in place of one that was lost, and tells the new session what the old one knew.
     pub(super) async fn open_again(self: &Arc<Self>) -> Result<(), Error> {
+        self.forget_failure();
         let session = self.open().await?;
         self.restore().apply(self, &session).await;
         self.go_live(&session).map_err(|reason| reason.error())

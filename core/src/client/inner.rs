@@ -1,5 +1,6 @@
 //! What all handles of a client share: the connection, and what outlives it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ pub(super) struct Inner {
     pub(super) roots: Mutex<Vec<Root>>,
     /// Cancelled when nobody wants the connection any more.
     pub(super) closing: CancelToken,
+    /// Nobody waits for the end of the child.
+    abandoned: AtomicBool,
     restore: Mutex<Restore>,
     link: Mutex<Link>,
 }
@@ -78,6 +81,7 @@ impl Inner {
             states,
             roots: Mutex::new(roots),
             closing: CancelToken::new(),
+            abandoned: AtomicBool::new(false),
             restore: Mutex::default(),
             link: Mutex::default(),
         })
@@ -139,7 +143,7 @@ impl Inner {
         drop(link);
         if let Some(child) = child {
             // Its stdin is closed by now: the session that wrote to it has closed its outlet.
-            child.start_close();
+            if self.abandoned.load(Ordering::Acquire) { child.abandon() } else { child.start_close() }
         }
         if let Some(policy) = again {
             session.executor().spawn(reconnect(Arc::clone(self), policy, reason.clone()));
@@ -147,14 +151,20 @@ impl Inner {
         self.states.deliver();
     }
 
-    /// The session of the moment.
+    /// The session of the moment, once calls can be made.
     pub(super) fn session(&self) -> Result<Arc<Session>, Error> {
         let link = lock(&self.link);
         match (&link.session, &link.reason) {
-            (Some(session), _) => Ok(Arc::clone(session)),
+            // A handler may serve the server, and call it, a moment before the connection counts as made.
+            (Some(session), _) if link.phase == Phase::Live || session.is_ready() => Ok(Arc::clone(session)),
             (None, Some(reason)) => Err(reason.error()),
-            (None, None) => Err(Error::closed("the connection is not made yet")),
+            _ => Err(Error::closed("the connection is being made and not ready yet")),
         }
+    }
+
+    /// A new attempt begins; what ended the connection before is not its affair.
+    pub(super) fn forget_failure(&self) {
+        lock(&self.link).reason = None;
     }
 
     /// Why no connection came about: what its session said when it ended, or `error`, if it came to no session.
@@ -185,6 +195,12 @@ impl Inner {
     pub(super) fn give_up(&self) -> Option<Arc<Session>> {
         self.closing.cancel();
         lock(&self.link).session.clone()
+    }
+
+    /// The same when nobody is left who could wait for the end; a child process gets less time then (DOWN-07).
+    pub(super) fn abandon(&self) -> Option<Arc<Session>> {
+        self.abandoned.store(true, Ordering::Release);
+        self.give_up()
     }
 
     /// A request with the defaults of this client.

@@ -26,6 +26,7 @@ mod context;
 mod handlers;
 mod inner;
 mod pages;
+mod pending;
 mod reconnect;
 mod request;
 mod roots;
@@ -54,8 +55,9 @@ pub use cancel::CancelToken;
 pub use completer::Completer;
 pub use context::HandlerContext;
 pub use pages::{Items, Walk};
+pub use pending::Pending;
 pub use reconnect::ReconnectPolicy;
-pub use request::{Pending, Request};
+pub use request::Request;
 pub use state::{ClientState, States};
 
 /// A connection to a server. Clones are handles to the same connection, cheap to make.
@@ -76,7 +78,7 @@ struct Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if let Some(session) = self.inner.give_up() {
+        if let Some(session) = self.inner.abandon() {
             // Closing calls back to the application, which is nothing a destructor should do.
             Clock::at(Instant::now(), move || session.close(CloseReason::Local));
         }

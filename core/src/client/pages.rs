@@ -10,7 +10,8 @@ use futures_core::Stream;
 
 use super::Client;
 use super::cancel::CancelToken;
-use super::request::{Finish, Pending, Request};
+use super::pending::Pending;
+use super::request::{Finish, Request};
 use crate::engine::TimeLimit;
 use crate::error::{Error, ErrorKind};
 use crate::protocol::{Json, Method, PaginatedRequest};

@@ -115,18 +115,17 @@ pub(super) async fn reconnect(inner: Arc<Inner>, policy: ReconnectPolicy, lost: 
         }
         let delay = policy.delay(attempt, random());
         inner.set_state(ClientState::Reconnecting { attempt, delay, reason: reason.clone() });
-        if unless(inner.closing.cancelled(), sleep(delay)).await.is_none() {
-            reason = CloseReason::Local;
-            break;
-        }
-        match inner.open_again().await {
-            Ok(()) => return,
-            Err(error) if inner.closing.is_cancelled() => {
-                tracing::debug!(%error, "reconnecting was given up");
+        let attempt_made = async {
+            sleep(delay).await;
+            inner.open_again().await
+        };
+        match unless(inner.closing.cancelled(), attempt_made).await {
+            Some(Ok(())) => return,
+            None => {
                 reason = CloseReason::Local;
                 break;
             }
-            Err(error) => {
+            Some(Err(error)) => {
                 tracing::debug!(attempt, %error, "reconnecting failed");
                 let hopeless = error.kind() == ErrorKind::VersionMismatch;
                 reason = inner.failure(error);

@@ -62,6 +62,13 @@ pub struct Outgoing {
     pub related: Option<RequestId>,
 }
 
+impl Outgoing {
+    /// A message that belongs to no request: for transports that wrap another one, and for playing a peer.
+    pub fn new(message: impl Into<Bytes>) -> Outgoing {
+        Outgoing { message: message.into(), related: None }
+    }
+}
+
 /// A channel for whole messages in both directions: the way to bring MCP over anything else (XPORT-01).
 ///
 /// Message format and lifecycle stay those of the protocol (XPORT-02): a transport moves messages unchanged, whole and in

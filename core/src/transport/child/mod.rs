@@ -147,6 +147,12 @@ impl Child {
         self.watch.close();
     }
 
+    /// What dropping the handle does, for owners who share it.
+    pub(crate) fn abandon(&self) {
+        drop(self.take_stdin());
+        self.watch.abandon();
+    }
+
     /// Ends the child and waits until it is gone (DOWN-02, FC-012): [`start_close`](Self::start_close), the exit grace,
     /// `SIGTERM` to the process group, the term grace, `SIGKILL` to the group; then the child is reaped.
     ///
@@ -160,8 +166,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        drop(self.take_stdin());
-        self.watch.abandon();
+        self.abandon();
     }
 }
 
