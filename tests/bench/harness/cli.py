@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--quick",
         action="store_true",
-        help="about a minute in place of about five; wider spreads",
+        help="about a minute in place of four to five; wider spreads",
     )
     one.add_argument(
         "--ours-server",

@@ -33,7 +33,7 @@ class Plan:
 
 
 FULL = Plan(
-    passes=7,
+    passes=5,
     server=(
         ("startup", "--startups", "8"),
         ("idle",),
