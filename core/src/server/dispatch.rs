@@ -46,7 +46,8 @@ pub(super) fn serve(state: &Arc<SessionState>, call: &Arc<Call>) -> Reply {
             Box::pin(async move {
                 let server = Arc::clone(&context.state.server);
                 let params = message.params.as_ref().map_or("{}", Json::get);
-                let body = settle(dispatch(&server, context, &message.method, params)?).await?;
+                let call = Arc::clone(&context.call);
+                let body = settle(dispatch(&server, context, &message.method, params)?, call).await?;
                 match body {
                     Body::Json(json) => Ok(json),
                     body => Ok(Json::parse(body.as_str())?),
@@ -62,14 +63,17 @@ pub(super) fn serve(state: &Arc<SessionState>, call: &Arc<Call>) -> Reply {
 }
 
 /// Waits for a reply of any kind.
-async fn settle(reply: Reply) -> Outcome {
+async fn settle(reply: Reply, call: Arc<Call>) -> Outcome {
     match reply {
         Reply::Done(outcome) => outcome,
         Reply::Future(future) => future.await,
         Reply::Blocking(work) => {
             let (sender, receiver) = tokio::sync::oneshot::channel();
-            // Nobody waits any more once the request was given up.
-            Executor::spawn_blocking(move || drop(sender.send(work())));
+            let span = tracing::Span::current();
+            Executor::spawn_blocking(move || {
+                // Nobody waits any more once the request was given up.
+                let _ = sender.send(span.in_scope(|| call.perform(work)));
+            });
             receiver.await.unwrap_or_else(|_| Err(Error::internal("Internal error")))
         }
     }
@@ -208,7 +212,7 @@ fn has_bad_escape_only(uri: &str) -> bool {
 fn subscribe(server: &Inner, context: &RequestContext, params: &str) -> Result<Reply, Error> {
     let request: SubscribeRequest = decode(params)?;
     find_resource(server, context, &request.uri)?;
-    lock(&context.state.subscriptions).insert(request.uri);
+    lock(&context.state.subscriptions).insert(request.uri)?;
     Ok(done(Body::EMPTY))
 }
 

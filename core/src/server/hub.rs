@@ -47,12 +47,19 @@ pub(crate) struct Hub {
 impl Hub {
     pub(super) fn add(&self, session: &Arc<Session>, state: &Arc<SessionState>) {
         lock(&self.sessions).insert(Arc::clone(&session.id), (Arc::downgrade(session), Arc::clone(state)));
+        // Its end may have come first.
+        if session.is_closed() {
+            self.remove(&session.id);
+        }
     }
 
     pub(super) fn remove(&self, id: &str) {
-        lock(&self.sessions).remove(id);
+        let removed = lock(&self.sessions).remove(id);
+        // Without the lock: the last one that holds a session's state may be this.
+        drop(removed);
     }
 
+    /// All sessions, whether or not their client said who it is.
     pub(super) fn sessions(&self) -> Vec<ServerSession> {
         let sessions = lock(&self.sessions);
         let live = sessions.values().filter_map(|(session, state)| {
@@ -65,7 +72,8 @@ impl Hub {
     /// whatever changed is announced.
     pub(super) fn changed(self: &Arc<Self>, list: List) {
         let mut waiting = false;
-        for (_, state) in lock(&self.sessions).values() {
+        // Whoever has not been told what there is cannot hear that it changed.
+        for (_, state) in lock(&self.sessions).values().filter(|(_, state)| state.peer().is_some()) {
             state.changed_lists.fetch_or(list.bit(), Ordering::AcqRel);
             waiting = true;
         }

@@ -199,8 +199,10 @@ impl Server {
         F: Fn(String, RequestContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R, Error>> + Send + 'static,
     {
-        let mut completers = lock(&self.inner.completers);
-        Arc::make_mut(&mut completers).insert(target, completer(handler));
+        let completer = completer(handler);
+        let replaced = Arc::make_mut(&mut lock(&self.inner.completers)).insert(target, completer);
+        // Without the lock: it is the application's.
+        drop(replaced);
     }
 
     /// A resource has changed: those who subscribed to it are told (SUB-04).
@@ -222,12 +224,14 @@ impl Server {
 
     /// The sessions whose handshake has got as far as telling who the client is.
     pub fn sessions(&self) -> Vec<ServerSession> {
-        self.inner.hub.sessions()
+        let mut sessions = self.inner.hub.sessions();
+        sessions.retain(|session| session.peer().is_some());
+        sessions
     }
 
-    /// Ends every session.
+    /// Ends every session: running handlers are told to stop, and their answers are dropped. A second call does nothing.
     pub fn close(&self) {
-        for session in self.sessions() {
+        for session in self.inner.hub.sessions() {
             session.close();
         }
     }

@@ -81,6 +81,9 @@ impl<T: Listed> Registry<T> {
         items.by_key.insert(item.key().to_owned(), number);
         items.by_number.insert(number, Arc::new(item));
         lock(&self.pages).clear();
+        drop(items);
+        // Without the lock: what a handler holds is the application's.
+        drop(old);
         Ok(())
     }
 
@@ -90,6 +93,8 @@ impl<T: Listed> Registry<T> {
         let Some(item) = items.by_number.remove(&number) else { return false };
         items.by_key.remove(item.key());
         lock(&self.pages).clear();
+        drop(items);
+        drop(item);
         true
     }
 

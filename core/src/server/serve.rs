@@ -3,39 +3,33 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Server;
 use super::session::{ServerSession, SessionService, SessionState};
 use crate::engine::CloseReason;
 use crate::error::{Error, ErrorKind};
-use crate::session::runtime::{Clock, Executor};
+use crate::session::runtime::Executor;
 use crate::session::{FdOutlet, Outlet, Pump, Session, Setup, ThreadOutlet, relay, session_id};
 use crate::transport::Transport;
 
 /// How long the last answers may take to leave after the session has ended.
 const LAST_ANSWERS: Duration = Duration::from_millis(400);
 
-/// A session over stdin and stdout, the input that drives it, and what keeps everybody else off them.
-type OpenStdio = (Arc<Session>, Arc<Pump>, Option<stdio::Guard>);
-
 impl Server {
-    /// Serves the process's own stdin and stdout on the calling thread, until the client ends the session or it is closed.
+    /// Serves the process's own stdin and stdout until the client ends the session or it is closed; the calling thread
+    /// waits for that.
     ///
     /// This is the whole life of a stdio server: when the input ends, calls already accepted may finish within
-    /// `limits.eof_grace` (1 s), their answers are written, and this returns (DOWN-04). If a handler then still blocks the
-    /// calling thread, the process is ended with status 0, because nobody is left to serve.
+    /// `limits.eof_grace` (1 s), their answers are written, and this returns (DOWN-04). The program should end then. A
+    /// handler that still blocks does not keep it from that; if the session was closed on this side, the thread that reads
+    /// waits for one more line and ends then.
     ///
-    /// For programs that live on, or have a tokio runtime, there is [`serve_stdio`](Server::serve_stdio).
+    /// For programs that have a tokio runtime, there is [`serve_stdio`](Server::serve_stdio).
     pub fn run_stdio(&self) -> Result<CloseReason, Error> {
-        let (session, pump, guard) = self.open_stdio()?;
-        let returned = Arc::new(AtomicBool::new(false));
-        exit_if_stuck(&session, &returned);
-        pump.run(0);
+        let (session, guard) = self.open_stdio()?;
         let reason = session.wait_closed();
         session.wait_sent(LAST_ANSWERS);
-        returned.store(true, Ordering::Release);
         drop(guard);
         Ok(reason)
     }
@@ -46,22 +40,20 @@ impl Server {
     /// Handlers that suspend continue on the runtime of the caller. The thread ends when the input does; if the session
     /// is closed before that, it waits for one more line and ends then.
     pub async fn serve_stdio(&self) -> Result<CloseReason, Error> {
-        let (session, pump, guard) = self.open_stdio()?;
-        pump.spawn().map_err(|error| no_thread(&error))?;
+        let (session, guard) = self.open_stdio()?;
         let reason = session.closed().await;
         flushed(session).await;
         drop(guard);
         Ok(reason)
     }
 
-    fn open_stdio(&self) -> Result<OpenStdio, Error> {
+    fn open_stdio(&self) -> Result<(Arc<Session>, Option<stdio::Guard>), Error> {
         let failed = |error: std::io::Error| {
             Error::new(ErrorKind::Transport, format!("stdin and stdout cannot be used: {error}"))
         };
         let (input, output, guard) = stdio::take(self.inner.guard_stdio).map_err(failed)?;
-        let session = self.open(Box::new(FdOutlet::new(output)));
-        let pump = Pump::new(Arc::clone(&session), Box::new(input), Box::new(|| None));
-        Ok((session, pump, guard))
+        let session = self.open(Box::new(FdOutlet::new(output)), Box::new(input))?;
+        Ok((session.session, guard))
     }
 
     /// Begins a session over blocking byte streams, one message a line, as on stdio. `reader` and `writer` are used on
@@ -72,16 +64,15 @@ impl Server {
         writer: impl Write + Send + 'static,
     ) -> Result<ServerSession, Error> {
         let outlet = ThreadOutlet::new(Box::new(writer)).map_err(|error| no_thread(&error))?;
-        let (session, state) = self.open_with_state(Box::new(outlet));
-        let pump = Pump::new(Arc::clone(&session), Box::new(reader), Box::new(|| None));
-        pump.spawn().map_err(|error| no_thread(&error))?;
-        Ok(ServerSession { session, state })
+        self.open(Box::new(outlet), Box::new(reader))
     }
 
     /// Begins a session over a transport of any kind. Handlers run on the runtime of the caller, or on one of ours.
     pub fn serve(&self, transport: impl Transport) -> ServerSession {
         let (setup, state) = self.setup();
-        ServerSession { session: relay(setup, Arc::new(transport)), state }
+        let session = relay(setup, Arc::new(transport));
+        self.inner.hub.add(&session, &state);
+        ServerSession { session, state }
     }
 
     fn setup(&self) -> (Setup, Arc<SessionState>) {
@@ -95,13 +86,12 @@ impl Server {
         (setup, state)
     }
 
-    fn open(&self, outlet: Box<dyn Outlet>) -> Arc<Session> {
-        self.open_with_state(outlet).0
-    }
-
-    fn open_with_state(&self, outlet: Box<dyn Outlet>) -> (Arc<Session>, Arc<SessionState>) {
+    fn open(&self, outlet: Box<dyn Outlet>, reader: Box<dyn Read + Send>) -> Result<ServerSession, Error> {
         let (setup, state) = self.setup();
-        (Session::new(setup, outlet), state)
+        let session = Session::new(setup, outlet);
+        self.inner.hub.add(&session, &state);
+        Pump::new(Arc::clone(&session), reader, Box::new(|| None)).spawn().map_err(|error| no_thread(&error))?;
+        Ok(ServerSession { session, state })
     }
 }
 
@@ -121,20 +111,6 @@ async fn flushed(session: Arc<Session>) {
         // An error only says that the waiting is over.
         let _ = receiver.await;
     }
-}
-
-/// Ends the process when its only session has ended but a handler does not let go of the thread that serves it.
-fn exit_if_stuck(session: &Arc<Session>, returned: &Arc<AtomicBool>) {
-    let returned = Arc::clone(returned);
-    session.after_end(move || {
-        let returned = Arc::clone(&returned);
-        // The thread, if it can, waits for the last answers first.
-        Clock::at(Instant::now() + 2 * LAST_ANSWERS, move || {
-            if !returned.load(Ordering::Acquire) {
-                std::process::exit(0);
-            }
-        });
-    });
 }
 
 /// The process's own stdin and stdout.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Inner;
 use super::context::Ask;
 use crate::engine::{CallId, CloseReason, Diagnostic, Peer};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::middleware::Message;
 use crate::protocol::{
     CreateMessageRequest, CreateMessageResult, Json, ListRootsResult, LoggingLevel, Method, MethodKind, Project,
@@ -24,11 +24,46 @@ pub(crate) struct SessionState {
     pub(super) server: Arc<Inner>,
     peer: OnceLock<Arc<Peer>>,
     /// URIs whose changes the client wants to hear of (SUB-07, SUB-08).
-    pub(super) subscriptions: Mutex<HashSet<String>>,
+    pub(super) subscriptions: Mutex<Subscriptions>,
     /// Lists whose change is to be announced, as bits.
     pub(super) changed_lists: AtomicU8,
     logging: Mutex<Logging>,
     roots: Mutex<Roots>,
+}
+
+/// Bounded, because a template makes any number of URIs readable.
+#[derive(Default)]
+pub(super) struct Subscriptions {
+    uris: HashSet<String>,
+    bytes: usize,
+}
+
+impl Subscriptions {
+    const MAX_URIS: usize = 10_000;
+    const MAX_BYTES: usize = 4 * 1024 * 1024;
+
+    pub(super) fn contains(&self, uri: &str) -> bool {
+        self.uris.contains(uri)
+    }
+
+    pub(super) fn insert(&mut self, uri: String) -> Result<(), Error> {
+        if self.uris.contains(&uri) {
+            return Ok(());
+        }
+        let bytes = self.bytes + uri.len();
+        if self.uris.len() >= Self::MAX_URIS || bytes > Self::MAX_BYTES {
+            return Err(Error::new(ErrorKind::Overloaded, "Too many subscriptions in this session: end some first"));
+        }
+        self.bytes = bytes;
+        self.uris.insert(uri);
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, uri: &str) {
+        if self.uris.remove(uri) {
+            self.bytes -= uri.len();
+        }
+    }
 }
 
 struct Logging {
@@ -45,6 +80,8 @@ struct Roots {
     /// Counts the changes announced; an answer to a question from before a change is not kept.
     changes: u64,
     wanted: bool,
+    /// They are being asked for because they changed.
+    refreshing: bool,
 }
 
 impl SessionState {
@@ -124,12 +161,16 @@ impl SessionState {
 
     /// Says how many messages the rate kept back.
     fn note_dropped(&self, session: &Arc<Session>) {
-        let dropped = std::mem::take(&mut lock(&self.logging).dropped);
+        let (dropped, level) = {
+            let mut logging = lock(&self.logging);
+            // Not below the threshold, where nobody would read it (LOG-03).
+            (std::mem::take(&mut logging.dropped), logging.level.max(LoggingLevel::Warning))
+        };
         let data = format!(
             "{dropped} log messages were dropped: more than {} in a second",
             self.server.log_messages_per_second
         );
-        if let Ok(params) = log_params(LoggingLevel::Warning, None, &data) {
+        if let Ok(params) = log_params(level, None, &data) {
             drop(self.notify(session, Method::LogMessage, Some(params), None));
         }
     }
@@ -152,7 +193,13 @@ impl SessionState {
     pub(super) fn filter(&self, session: &Arc<Session>, method: Method, params: Option<Json>) -> Option<Message> {
         let message = Message::new(method, params, Arc::clone(&session.id), self.peer().cloned());
         let stack = &self.server.middleware;
-        if stack.is_empty() { Some(message) } else { stack.outgoing_notification(message) }
+        if stack.is_empty() {
+            return Some(message);
+        }
+        // Middleware that panics lets nothing through.
+        let mut passed = None;
+        session.guarded(|| passed = stack.outgoing_notification(message));
+        passed
     }
 }
 
@@ -200,7 +247,6 @@ impl Service for SessionService {
         if let Some(peer) = session.peer() {
             let _ = self.state.peer.set(peer);
         }
-        self.state.server.hub.add(session, &self.state);
     }
 
     fn ready(&self, session: &Arc<Session>) {
@@ -301,21 +347,28 @@ impl ServerSession {
         Ok(told)
     }
 
-    /// The client's roots are not what they were.
+    /// The client's roots are not what they were. However often a client says so, there is one question at a time.
     pub(super) fn roots_changed(&self) {
-        let wanted = {
+        let mut roots = lock(&self.state.roots);
+        roots.known = None;
+        roots.changes += 1;
+        if roots.wanted && !std::mem::replace(&mut roots.refreshing, true) {
+            drop(roots);
+            self.session.executor().spawn(self.clone().refresh_roots());
+        }
+    }
+
+    async fn refresh_roots(self) {
+        loop {
+            let asked_at = lock(&self.state.roots).changes;
+            if let Err(error) = self.roots().await {
+                tracing::debug!(%error, "the roots that changed cannot be asked for");
+            }
             let mut roots = lock(&self.state.roots);
-            roots.known = None;
-            roots.changes += 1;
-            roots.wanted
-        };
-        if wanted {
-            let session = self.clone();
-            self.session.executor().spawn(async move {
-                if let Err(error) = session.roots().await {
-                    tracing::debug!(%error, "the roots that changed cannot be asked for");
-                }
-            });
+            if roots.changes == asked_at || self.session.is_closed() {
+                roots.refreshing = false;
+                return;
+            }
         }
     }
 

@@ -103,6 +103,18 @@ impl Call {
         self.session.respond(self.id, outcome)
     }
 
+    /// Does work that may block, on a thread where it may.
+    pub(crate) fn perform(&self, work: Work) -> Outcome {
+        let _runtime = self.session.executor.handle().enter();
+        self.guarded(work).unwrap_or_else(|failed| failed)
+    }
+
+    /// Lets go of a handler that has ended, before anybody hears that it did: what it held is freed, and a destructor
+    /// that panics harms nobody.
+    fn dismiss(&self, future: BoxFuture<Outcome>) {
+        let _ = self.guarded(|| drop(future));
+    }
+
     /// Runs a piece of the application's code; a panic becomes an internal error that tells the peer nothing (JRPC-26).
     fn guarded<T>(&self, code: impl FnOnce() -> T) -> Result<T, Outcome> {
         catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
@@ -147,55 +159,55 @@ pub(super) struct Task(Arc<Call>);
 impl Task {
     /// Serves the request where it was read. Suspends to the runtime, or goes to the pool, only if it must.
     pub(super) fn serve_inline(self) {
-        let call = &self.0;
-        let span = call.span();
-        let reply = span.in_scope(|| call.guarded(|| call.session.service.request(call)));
-        let mut future = match reply {
-            Ok(Reply::Done(outcome)) | Err(outcome) => {
-                call.complete(&outcome);
-                return;
+        let span = self.0.span();
+        match self.begin(&span) {
+            Reply::Done(outcome) => {
+                self.0.complete(&outcome);
             }
-            Ok(Reply::Blocking(work)) => return self.serve_blocking(work, span),
-            Ok(Reply::Future(future)) => future,
-        };
-        let first = {
-            let _runtime = call.session.executor.handle().enter();
-            span.in_scope(|| call.guarded(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop()))))
-        };
-        match first {
-            Ok(Poll::Ready(outcome)) | Err(outcome) => {
-                call.complete(&outcome);
-            }
-            Ok(Poll::Pending) => self.serve_future(future, span),
+            Reply::Blocking(work) => Executor::spawn_blocking(move || self.work(work, &span)),
+            Reply::Future(future) => self.serve_future(future, span),
         }
     }
 
     /// Serves the request away from the thread that learned of it.
     pub(super) fn serve_elsewhere(self) {
         Executor::spawn_blocking(move || {
-            let call = &self.0;
-            let span = call.span();
-            let reply = {
-                let _runtime = call.session.executor.handle().enter();
-                span.in_scope(|| call.guarded(|| call.session.service.request(call)))
-            };
-            match reply {
-                Ok(Reply::Done(outcome)) | Err(outcome) => self.finish(&outcome),
-                Ok(Reply::Blocking(work)) => self.work(work, &span),
-                Ok(Reply::Future(future)) => self.serve_future(future, span),
+            let span = self.0.span();
+            match self.begin(&span) {
+                Reply::Done(outcome) => self.finish(&outcome),
+                Reply::Blocking(work) => self.work(work, &span),
+                Reply::Future(future) => self.serve_future(future, span),
             }
         });
     }
 
-    fn serve_blocking(self, work: Work, span: tracing::Span) {
-        Executor::spawn_blocking(move || self.work(work, &span));
+    /// Calls the handler; a future is polled once, and comes back only if it suspends.
+    fn begin(&self, span: &tracing::Span) -> Reply {
+        let call = &self.0;
+        if call.is_cancelled() {
+            return Reply::Done(Err(cancelled()));
+        }
+        let _span = span.enter();
+        let mut future = match call.guarded(|| call.session.service.request(call)) {
+            Ok(Reply::Future(future)) => future,
+            Ok(reply) => return reply,
+            Err(failed) => return Reply::Done(failed),
+        };
+        let first = {
+            let _runtime = call.session.executor.handle().enter();
+            call.guarded(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())))
+        };
+        match first {
+            Ok(Poll::Pending) => Reply::Future(future),
+            Ok(Poll::Ready(outcome)) | Err(outcome) => {
+                call.dismiss(future);
+                Reply::Done(outcome)
+            }
+        }
     }
 
     fn work(self, work: Work, span: &tracing::Span) {
-        let outcome = {
-            let _runtime = self.0.session.executor.handle().enter();
-            span.in_scope(|| self.0.guarded(work)).unwrap_or_else(|failed| failed)
-        };
+        let outcome = span.in_scope(|| self.0.perform(work));
         self.finish(&outcome);
     }
 
@@ -207,31 +219,26 @@ impl Task {
     async fn run(self, mut future: BoxFuture<Outcome>) {
         let call = &self.0;
         let outcome = {
-            let mut cancelled = pin!(call.cancelled());
+            let mut told = pin!(call.cancelled());
             let mut deadline: Option<Instant> = None;
             poll_fn(|cx| {
                 match call.guarded(|| future.as_mut().poll(cx)) {
                     Ok(Poll::Pending) => {}
                     Ok(Poll::Ready(outcome)) | Err(outcome) => return Poll::Ready(outcome),
                 }
-                if deadline.is_none() && cancelled.as_mut().poll(cx).is_ready() {
+                if deadline.is_none() && told.as_mut().poll(cx).is_ready() {
                     // The handler saw it too. If it does not end by itself, it is dropped.
-                    let at = Instant::now() + CANCEL_GRACE;
-                    deadline = Some(at);
                     let waker = cx.waker().clone();
-                    Clock::at(at, move || waker.wake());
+                    Clock::at(*deadline.insert(Instant::now() + CANCEL_GRACE), move || waker.wake());
                 }
                 match deadline {
-                    Some(at) if at <= Instant::now() => {
-                        Poll::Ready(Err(Error::new(ErrorKind::Cancelled, "the request was cancelled")))
-                    }
+                    Some(at) if at <= Instant::now() => Poll::Ready(Err(cancelled())),
                     _ => Poll::Pending,
                 }
             })
             .await
         };
-        // What the handler held is freed before anybody hears that it ended.
-        drop(future);
+        call.dismiss(future);
         self.finish(&outcome);
     }
 
@@ -239,6 +246,11 @@ impl Task {
         self.0.complete(outcome);
         self.0.session.kick();
     }
+}
+
+/// What becomes of a call that was cancelled; nobody gets to read it.
+fn cancelled() -> Error {
+    Error::new(ErrorKind::Cancelled, "the request was cancelled")
 }
 
 impl Drop for Task {

@@ -8,6 +8,7 @@
 
 mod call;
 mod id;
+mod lead;
 mod outlet;
 mod pump;
 mod relay;
@@ -18,7 +19,7 @@ use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -97,8 +98,6 @@ pub(crate) struct Session {
     outlet: Box<dyn Outlet>,
     end: Mutex<Option<CloseReason>>,
     ended: Condvar,
-    /// What the driver of the session does when it has ended.
-    after_end: OnceLock<Box<dyn Fn() + Send + Sync>>,
     ended_async: Notify,
     ready_async: Notify,
 }
@@ -117,13 +116,19 @@ struct Core {
     armed: Option<Instant>,
 }
 
-/// An event with what the lock guards already taken out.
-enum Work {
-    Serve(Task),
+/// What has come up, with what the lock guards already taken out.
+#[derive(Default)]
+struct Batch {
+    news: VecDeque<News>,
+    calls: Vec<Task>,
+}
+
+/// Something other than a request.
+enum News {
     Cancel(Arc<Call>, Option<String>),
     Notification(Method, Option<Bytes>),
     Progress(ProgressHandler, Bytes),
-    Settle(oneshot::Sender<Result<Bytes, Error>>, Result<Bytes, Error>),
+    Settle(Waiter, Result<Bytes, Error>),
     Negotiated,
     Ready,
     Diagnostic(Diagnostic),
@@ -157,7 +162,6 @@ impl Session {
             outlet,
             end: Mutex::new(None),
             ended: Condvar::new(),
-            after_end: OnceLock::new(),
             ended_async: Notify::new(),
             ready_async: Notify::new(),
         })
@@ -181,21 +185,24 @@ impl Session {
         &self.executor
     }
 
-    /// One received frame. `inline` says whether this thread may run handlers.
-    pub(crate) fn receive(self: &Arc<Self>, frame: &Bytes, inline: bool) {
+    /// One received frame, on a thread that may run handlers.
+    fn receive(self: &Arc<Self>, frame: &Bytes) {
         if let Some(tap) = &self.tap {
             tap.record(TapDirection::In, &self.id, frame);
         }
-        let mut work = VecDeque::new();
+        let mut batch = Batch::default();
         let mut core = lock(&self.core);
         core.engine.handle_frame(frame, Instant::now());
-        self.collect(&mut core, &mut work);
+        self.collect(&mut core, &mut batch, usize::MAX);
         drop(core);
-        self.deliver(work, inline);
+        self.deliver(batch, true);
     }
 
     /// A frame beyond the limit was skipped; `beginning` was kept.
-    pub(crate) fn receive_oversized(self: &Arc<Self>, beginning: &[u8]) {
+    fn receive_oversized(self: &Arc<Self>, beginning: &[u8]) {
+        if let Some(tap) = &self.tap {
+            tap.record(TapDirection::In, &self.id, beginning);
+        }
         lock(&self.core).engine.handle_oversized(beginning);
         self.kick();
     }
@@ -261,11 +268,6 @@ impl Session {
     pub(crate) fn close(self: &Arc<Self>, reason: CloseReason) {
         lock(&self.core).engine.close(reason);
         self.kick();
-    }
-
-    /// Sets what is to be done when the session has ended; must not block. To be called before the session begins.
-    pub(crate) fn after_end(&self, hook: impl Fn() + Send + Sync + 'static) {
-        let _ = self.after_end.set(Box::new(hook));
     }
 
     pub(crate) fn close_reason(&self) -> Option<CloseReason> {
@@ -338,12 +340,15 @@ impl Session {
 
     /// Delivers what has come up and flushes what is to be sent. Never blocks and never runs handlers on this thread.
     pub(crate) fn kick(self: &Arc<Self>) {
-        let mut work = VecDeque::new();
-        self.collect(&mut lock(&self.core), &mut work);
-        if !work.is_empty() {
-            self.deliver(work, false);
+        loop {
+            let mut batch = Batch::default();
+            self.collect(&mut lock(&self.core), &mut batch, usize::MAX);
+            self.deliver(batch, false);
+            // What was written made room, perhaps for calls that waited for it.
+            if !self.outlet.flush(self) {
+                return;
+            }
         }
-        self.outlet.flush(self);
     }
 
     /// A kick from a place that must not run anything, such as a destructor.
@@ -352,17 +357,17 @@ impl Session {
         Clock::at(Instant::now(), move || session.kick());
     }
 
-    /// Delivers what has come up on a thread that may run handlers, and flushes.
-    pub(crate) fn kick_inline(self: &Arc<Self>) {
+    /// Delivers what has come up on a thread that may run handlers, and flushes. Takes one call at a time: if its handler
+    /// blocks, the others are free for whoever takes the lead.
+    fn kick_inline(self: &Arc<Self>) {
         loop {
-            let mut work = VecDeque::new();
-            self.collect(&mut lock(&self.core), &mut work);
-            if work.is_empty() {
-                break;
+            let mut batch = Batch::default();
+            let some = self.collect(&mut lock(&self.core), &mut batch, 1);
+            self.deliver(batch, true);
+            if !some && !self.outlet.flush(self) {
+                return;
             }
-            self.deliver(work, true);
         }
-        self.outlet.flush(self);
     }
 
     fn respond(&self, call: CallId, outcome: &Outcome) -> Completion {
@@ -377,14 +382,26 @@ impl Session {
 
     /// Gives up an own request; nothing happens if it has ended.
     pub(crate) fn cancel(self: &Arc<Self>, request: RequestKey, reason: Option<&str>) {
+        if self.withdraw(request, reason) {
+            self.kick();
+        }
+    }
+
+    /// The same from a destructor.
+    fn cancel_later(self: &Arc<Self>, request: RequestKey) {
+        if self.withdraw(request, None) {
+            self.kick_later();
+        }
+    }
+
+    /// Whether the peer must be told.
+    fn withdraw(&self, request: RequestKey, reason: Option<&str>) -> bool {
         let mut core = lock(&self.core);
         let sent = core.engine.cancel(request, reason);
         let waiter = core.waiters.remove(&request);
         drop(core);
         drop(waiter);
-        if sent {
-            self.kick();
-        }
+        sent
     }
 
     fn timeout(self: &Arc<Self>) {
@@ -395,10 +412,15 @@ impl Session {
         self.kick();
     }
 
-    /// Takes the engine's events, with what belongs to them, and arms the clock.
-    fn collect(self: &Arc<Self>, core: &mut Core, work: &mut VecDeque<Work>) {
-        while let Some(event) = core.engine.poll_event() {
-            work.extend(self.prepare(core, event));
+    /// Takes the engine's events up to this many calls, with what belongs to them, and arms the clock. Returns whether
+    /// there were any.
+    fn collect(self: &Arc<Self>, core: &mut Core, batch: &mut Batch, calls: usize) -> bool {
+        let mut some = false;
+        while batch.calls.len() < calls
+            && let Some(event) = core.engine.poll_event()
+        {
+            some = true;
+            self.prepare(core, event, batch);
         }
         let due = core.engine.poll_timeout();
         if let Some(due) = due.filter(|due| core.armed.is_none_or(|armed| *due < armed)) {
@@ -410,59 +432,73 @@ impl Session {
                 }
             });
         }
+        some
     }
 
-    fn prepare(self: &Arc<Self>, core: &mut Core, event: Event) -> Option<Work> {
-        Some(match event {
+    fn prepare(self: &Arc<Self>, core: &mut Core, event: Event, batch: &mut Batch) {
+        let news = match event {
             Event::Request { call, id, method, params } => {
                 let entry = Arc::new(Call::new(Arc::clone(self), call, id, method, params));
                 if core.calls.len() <= call.index() {
                     core.calls.resize_with(call.index() + 1, || None);
                 }
                 core.calls[call.index()] = Some(Arc::clone(&entry));
-                Work::Serve(entry.begin())
+                batch.calls.push(entry.begin());
+                return;
             }
             Event::Cancelled { call, reason } => {
-                let entry = core.calls.get(call.index())?.as_ref().filter(|entry| entry.id == call)?;
-                Work::Cancel(Arc::clone(entry), reason)
+                let entry = core.calls.get(call.index()).and_then(Option::as_ref).filter(|entry| entry.id == call);
+                entry.map(|entry| News::Cancel(Arc::clone(entry), reason))
             }
-            Event::Settled { request, outcome } => Work::Settle(core.waiters.remove(&request)?.outcome, outcome),
+            // Nobody waits for a request that was cancelled in the meantime.
+            Event::Settled { request, outcome } => {
+                core.waiters.remove(&request).map(|waiter| News::Settle(waiter, outcome))
+            }
             Event::Progress { request, params } => {
-                Work::Progress(core.waiters.get(&request)?.progress.clone()?, params)
+                let handler = core.waiters.get(&request).and_then(|waiter| waiter.progress.clone());
+                handler.map(|handler| News::Progress(handler, params))
             }
-            Event::Notification { method, params } => Work::Notification(method, params),
-            Event::Negotiated => Work::Negotiated,
-            Event::Ready => Work::Ready,
-            Event::Diagnostic(diagnostic) => Work::Diagnostic(diagnostic),
-            Event::Closed(reason) => Work::Closed(reason),
-        })
+            Event::Notification { method, params } => Some(News::Notification(method, params)),
+            Event::Negotiated => Some(News::Negotiated),
+            Event::Ready => Some(News::Ready),
+            Event::Diagnostic(diagnostic) => Some(News::Diagnostic(diagnostic)),
+            Event::Closed(reason) => Some(News::Closed(reason)),
+        };
+        batch.news.extend(news);
     }
 
-    fn deliver(self: &Arc<Self>, work: VecDeque<Work>, inline: bool) {
-        for item in work {
-            match item {
-                Work::Serve(task) if inline => task.serve_inline(),
-                Work::Serve(task) => task.serve_elsewhere(),
-                Work::Cancel(call, reason) => {
+    /// News first: they do not block, and calls may.
+    fn deliver(self: &Arc<Self>, batch: Batch, inline: bool) {
+        let Batch { news, mut calls } = batch;
+        for news in news {
+            match news {
+                News::Cancel(call, reason) => {
                     tracing::debug!(session = %self.id, id = %call.request_id, reason, "request cancelled");
                     call.cancel();
                     self.guarded(|| self.service.call_cancelled(&call, reason.as_deref()));
                 }
-                // Nobody waits for a request that was cancelled in the meantime.
-                Work::Settle(waiter, outcome) => drop(waiter.send(outcome)),
-                Work::Progress(handler, params) => self.guarded(|| handler(text(&params))),
-                Work::Notification(method, params) => {
+                News::Settle(waiter, outcome) => waiter.settle(outcome),
+                News::Progress(handler, params) => self.guarded(|| handler(text(&params))),
+                News::Notification(method, params) => {
                     let params = params.as_ref().map(text);
                     self.guarded(|| self.service.notification(self, &method, params));
                 }
-                Work::Negotiated => self.service.negotiated(self),
-                Work::Ready => {
+                News::Negotiated => self.service.negotiated(self),
+                News::Ready => {
                     self.service.ready(self);
                     self.ready_async.notify_waiters();
                 }
-                Work::Diagnostic(diagnostic) => self.diagnostic(&diagnostic),
-                Work::Closed(reason) => self.finish(reason),
+                News::Diagnostic(diagnostic) => self.diagnostic(&diagnostic),
+                News::Closed(reason) => self.finish(reason),
             }
+        }
+        // Only the last one may keep this thread.
+        let last = if inline { calls.pop() } else { None };
+        for task in calls {
+            task.serve_elsewhere();
+        }
+        if let Some(task) = last {
+            task.serve_inline();
         }
     }
 
@@ -471,14 +507,12 @@ impl Session {
         self.outlet.flush(self);
         self.outlet.close(self);
         self.guarded(|| self.service.closed(self, &reason));
-        lock(&self.core).waiters.clear();
+        // Dropped without the lock: progress handlers are the application's.
+        drop(std::mem::take(&mut lock(&self.core).waiters));
         *lock(&self.end) = Some(reason);
         self.ended.notify_all();
         self.ended_async.notify_waiters();
         self.ready_async.notify_waiters();
-        if let Some(hook) = self.after_end.get() {
-            hook();
-        }
     }
 
     pub(crate) fn diagnostic(&self, diagnostic: &Diagnostic) {

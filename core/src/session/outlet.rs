@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,8 +12,9 @@ use crate::engine::CloseReason;
 
 /// Gets what the engine has for the peer out of the session.
 pub(crate) trait Outlet: Send + Sync {
-    /// Sends what waits, or sees to it that somebody does. Called from any thread; never blocks.
-    fn flush(&self, session: &Arc<Session>);
+    /// Sends what waits, or sees to it that somebody does. Called from any thread; never blocks. Returns whether something
+    /// was sent by this call itself; who sends it elsewhere [kicks](Session::kick) the session afterwards.
+    fn flush(&self, session: &Arc<Session>) -> bool;
     /// The session has ended; what was flushed before may still go out. Never blocks.
     fn close(&self, session: &Arc<Session>);
 }
@@ -110,11 +112,15 @@ impl FdOutlet {
 }
 
 impl Outlet for FdOutlet {
-    fn flush(&self, session: &Arc<Session>) {
+    fn flush(&self, session: &Arc<Session>) -> bool {
+        let mut sent = false;
         while let Some(buffer) = begin(session) {
-            let Some(file) = lock(&self.state).file.clone() else { return };
+            let Some(file) = lock(&self.state).file.clone() else { return sent };
             match write_sure(&file, &buffer) {
-                Ok(at) if at == buffer.len() => end(session, buffer, Ok(())),
+                Ok(at) if at == buffer.len() => {
+                    end(session, buffer, Ok(()));
+                    sent = true;
+                }
                 Ok(at) => {
                     let owner = Arc::clone(session);
                     let started = thread("mcp-write", move || {
@@ -126,12 +132,13 @@ impl Outlet for FdOutlet {
                     if let Err(error) = started {
                         write_failed(session, &error);
                     }
-                    return;
+                    return sent;
                 }
                 Err(error) => end(session, buffer, Err(error)),
             }
         }
         self.close_if_done(session);
+        sent
     }
 
     fn close(&self, session: &Arc<Session>) {
@@ -213,7 +220,9 @@ impl Bell {
             };
             drop(state);
             while let Some(buffer) = begin(&session) {
-                let written = writer.write_all(&buffer).and_then(|()| writer.flush());
+                // Writers are the application's; a panic of one counts as a failed write.
+                let write = AssertUnwindSafe(|| writer.write_all(&buffer).and_then(|()| writer.flush()));
+                let written = catch_unwind(write).unwrap_or_else(|_| Err(io::Error::other("the writer panicked")));
                 end(&session, buffer, written);
                 session.kick();
             }
@@ -222,11 +231,12 @@ impl Bell {
 }
 
 impl Outlet for ThreadOutlet {
-    fn flush(&self, session: &Arc<Session>) {
+    fn flush(&self, session: &Arc<Session>) -> bool {
         if lock(&session.core).engine.has_transmit() {
             lock(&self.bell.state).session = Some(Arc::clone(session));
             self.bell.rung.notify_one();
         }
+        false
     }
 
     fn close(&self, _session: &Arc<Session>) {

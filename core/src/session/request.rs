@@ -21,6 +21,13 @@ pub(super) struct Waiter {
     pub(super) progress: Option<ProgressHandler>,
 }
 
+impl Waiter {
+    pub(super) fn settle(self, outcome: Result<Bytes, Error>) {
+        // Whoever waited may have gone in this very moment.
+        let _ = self.outcome.send(outcome);
+    }
+}
+
 /// Resolves to the text of the result object. Dropping it unfinished cancels the request (CANC-12).
 pub(crate) struct PendingRequest {
     session: Arc<Session>,
@@ -68,7 +75,7 @@ impl Future for PendingRequest {
 impl Drop for PendingRequest {
     fn drop(&mut self) {
         if !self.settled {
-            self.session.cancel(self.key, None);
+            self.session.cancel_later(self.key);
         }
     }
 }
