@@ -40,11 +40,10 @@ async fn main() -> Result<(), Error> {
             say("echo", &result.texts().collect::<String>());
         }
     }
-    if can.resources.is_some() {
-        if let Some(resource) = client.resources().next().await.transpose()? {
-            let read = client.read_resource(&resource.uri).await?;
-            say("resource", read.contents.first().and_then(ResourceContents::as_text).unwrap_or("(bytes)"));
-        }
+    let resources = if can.resources.is_some() { client.list_all_resources().await? } else { Vec::new() };
+    if let Some(resource) = resources.first() {
+        let read = client.read_resource(&resource.uri).await?;
+        say("resource", read.contents.first().and_then(ResourceContents::as_text).unwrap_or("(bytes)"));
     }
     if can.prompts.is_some() {
         let prompts = client.list_all_prompts().await?;

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::connect::Connector;
@@ -126,9 +127,9 @@ impl ClientBuilder {
     }
 
     /// Declares an experimental capability: an object with whatever it has to say (CAP-04).
-    pub fn experimental(mut self, name: impl Into<String>, capability: Json) -> Self {
+    pub fn experimental(mut self, name: impl Into<String>, capability: impl Serialize) -> Self {
         let name = name.into();
-        match capability.to_value() {
+        match serde_json::to_value(capability) {
             Ok(value @ Value::Object(_)) => drop(self.experimental.insert(name, value)),
             _ => self.refuse(format!("the experimental capability {name:?} must be an object")),
         }
@@ -266,7 +267,7 @@ impl ClientBuilder {
     /// what the builder was given. Dropping the future gives the connection up; nothing is cancelled on the wire
     /// (CANC-02).
     pub async fn connect(self, transport: impl Transport) -> Result<Client, Error> {
-        let client = self.only_once()?.build(Connector::Given)?;
+        let client = self.only_once().build(Connector::Given)?;
         let limit = client.inner.options.connect_timeout;
         let opened = client.inner.open_transport(Arc::new(transport), limit).await;
         client.begin(opened)
@@ -297,7 +298,7 @@ impl ClientBuilder {
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
     ) -> Result<Client, Error> {
-        let client = self.only_once()?.build(Connector::Given)?;
+        let client = self.only_once().build(Connector::Given)?;
         let opened = client.inner.open_streams(Box::new(reader), Box::new(writer)).await;
         client.begin(opened)
     }
@@ -322,11 +323,11 @@ impl ClientBuilder {
     }
 
     /// For connections that cannot be made again.
-    fn only_once(mut self) -> Result<Self, Error> {
+    fn only_once(mut self) -> Self {
         if self.options.reconnect.is_some() {
             self.refuse("this connection cannot be made again, so `reconnect` has no use here; see `connect_with`");
         }
-        Ok(self)
+        self
     }
 
     fn build(mut self, connector: Connector) -> Result<Client, Error> {

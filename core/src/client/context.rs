@@ -47,12 +47,7 @@ impl HandlerContext {
     /// The `_meta` object of the request; empty if there is none. `traceparent` and `tracestate` are in it if the server
     /// sent them.
     pub fn meta(&self) -> Meta {
-        #[derive(serde::Deserialize)]
-        struct Params {
-            #[serde(default, rename = "_meta")]
-            meta: Option<Meta>,
-        }
-        serde_json::from_str::<Params>(self.call.params_text()).ok().and_then(|params| params.meta).unwrap_or_default()
+        self.call.meta()
     }
 
     /// Whether the server, or the end of the session, wants this request to stop.

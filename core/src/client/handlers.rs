@@ -34,6 +34,12 @@ pub(super) enum RootsSource {
 
 type Hook<T> = Option<Arc<dyn Fn(T) + Send + Sync>>;
 
+/// Says whether a root may be told.
+pub(super) type RootFilter = Arc<dyn Fn(&Root) -> bool + Send + Sync>;
+
+/// Called with what is odd.
+pub(super) type DiagnosticHook = Arc<dyn Fn(&Diagnostic) + Send + Sync>;
+
 /// Called with the method and the parameters of a notification.
 pub(super) type NotificationHook = Arc<dyn Fn(&str, Option<&Json>) + Send + Sync>;
 
@@ -42,7 +48,7 @@ pub(super) type NotificationHook = Arc<dyn Fn(&str, Option<&Json>) + Send + Sync
 pub(super) struct Handlers {
     pub(super) sampling: Option<Handler<CreateMessageRequest, CreateMessageResult>>,
     pub(super) roots: Option<RootsSource>,
-    pub(super) allow_root: Option<Arc<dyn Fn(&Root) -> bool + Send + Sync>>,
+    pub(super) allow_root: Option<RootFilter>,
     pub(super) methods: HashMap<String, Handler<Json, Json>>,
     pub(super) middleware: Stack,
     pub(super) log: Hook<LoggingMessageNotification>,
@@ -51,6 +57,6 @@ pub(super) struct Handlers {
     pub(super) resources_changed: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) resource_updated: Hook<String>,
     pub(super) notification: Option<NotificationHook>,
-    pub(super) diagnostic: Option<Arc<dyn Fn(&Diagnostic) + Send + Sync>>,
+    pub(super) diagnostic: Option<DiagnosticHook>,
     pub(super) state: Option<StateHook>,
 }

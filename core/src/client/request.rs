@@ -156,6 +156,7 @@ impl<T> Request<T> {
         if self.token.as_ref().is_some_and(CancelToken::is_cancelled) {
             return Err(Error::new(ErrorKind::Cancelled, "the request was cancelled before it was sent"));
         }
+        let trace = meta.as_ref().and_then(|meta| meta.get("traceparent").cloned());
         let meta = meta.filter(|meta| !meta.is_empty()).map(|meta| Json::from_serialize(&meta)).transpose()?;
         let mut request = self.client.inner.outgoing(self.method.clone(), params);
         request.meta = meta;
@@ -163,7 +164,16 @@ impl<T> Request<T> {
         request.time = self.time;
 
         let session = self.client.inner.session()?;
-        let span = tracing::debug_span!("mcp.request", method = %self.method, id = tracing::field::Empty, session = %session.id);
+        let span = tracing::debug_span!(
+            "mcp.request",
+            method = %self.method,
+            id = tracing::field::Empty,
+            session = %session.id,
+            traceparent = tracing::field::Empty,
+        );
+        if let Some(trace) = trace {
+            span.record("traceparent", trace.get().trim_matches('"'));
+        }
         let stage = if self.client.inner.options.handlers.middleware.is_empty() {
             let pending = session.request(request, self.progress.take())?;
             span.record("id", pending.key().get());

@@ -193,7 +193,7 @@ async fn a_handler_may_call_the_server_on_the_same_session() {
     assert_eq!(fake.response("s").await["result"]["content"]["text"], "found");
 }
 
-// proves: SAMP-13, CANC-03, PROG-03, PROG-08
+// proves: SAMP-13, CANC-03, CANC-04, CANC-07, CANC-11, PROG-03, PROG-08
 #[tokio::test]
 async fn sampling_reports_progress_and_can_be_cancelled() {
     let events = Seen::new();
@@ -213,6 +213,12 @@ async fn sampling_reports_progress_and_can_be_cancelled() {
     fake.send(json!({ "jsonrpc": "2.0", "id": 7, "method": "sampling/createMessage", "params": params })).await;
     let progress = fake.expect("notifications/progress").await;
     assert_eq!(progress["params"], json!({ "progressToken": "tok", "progress": 0.5, "total": 1.0 }));
+    // Another type is another id (CANC-11), and an id that nobody knows is ignored (CANC-07).
+    for other in [json!("7"), json!(8), Value::Null] {
+        fake.notify("notifications/cancelled", json!({ "requestId": other })).await;
+    }
+    fake.quiet().await;
+    assert_eq!(events.all().len(), 1);
     fake.notify("notifications/cancelled", json!({ "requestId": 7, "reason": "no more" })).await;
     assert_eq!(events.wait_for(3).await, ["reported: true", "cancelled: true", "reported: false"]);
     // No answer for it ever.

@@ -22,10 +22,8 @@ impl Middleware for Approval {
         }
         Box::pin(async move {
             let params = request.params.clone().unwrap_or_else(Json::empty_object);
-            let outcome = match (self.approve)(&params) {
-                true => next(request).await,
-                false => Err(Error::denied("the person said no")),
-            };
+            let approved = (self.approve)(&params);
+            let outcome = if approved { next(request).await } else { Err(Error::denied("the person said no")) };
             let shown = outcome.as_ref().map_or_else(ToString::to_string, |result| result.get().to_owned());
             self.audit.push(format!("{params} -> {shown}"));
             outcome
@@ -33,7 +31,7 @@ impl Middleware for Approval {
     }
 }
 
-// proves: TOOL-13, SEC-01, SEC-02, SEC-03
+// proves: TOOL-13, SEC-01, SEC-03
 #[tokio::test]
 async fn nothing_is_called_before_it_was_approved() {
     let audit = Seen::new();
@@ -127,7 +125,7 @@ async fn a_call_through_middleware_is_cancelled_like_any_other() {
     fake.quiet().await;
 }
 
-// proves: SEC-05, LIFE-16, LOG-11
+// proves: SEC-02, SEC-05, LIFE-16
 #[tokio::test]
 async fn two_clients_in_one_process_know_nothing_of_each_other() {
     let (a, fake_a) = connected().await;
@@ -140,6 +138,11 @@ async fn two_clients_in_one_process_know_nothing_of_each_other() {
     assert_eq!(fake_a.expect("tools/call").await["id"], request["id"]);
     drop(same);
     fake_a.expect("notifications/cancelled").await;
+    // What is read from one server is told to no other.
+    let reading = a.read_resource("x:1").send().expect("sent");
+    let read = fake_a.expect("resources/read").await;
+    fake_a.reply(&read, json!({ "contents": [{ "uri": "x:1", "text": "private" }] })).await;
+    soon(reading).await.expect("read");
     let level = a.set_log_level(LoggingLevel::Error).send().expect("sent");
     let set = fake_a.expect("logging/setLevel").await;
     fake_a.reply(&set, json!({})).await;

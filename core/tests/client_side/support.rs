@@ -115,7 +115,7 @@ pub(crate) fn everything() -> Value {
     })
 }
 
-pub(crate) fn initialize_result(capabilities: Value) -> Value {
+pub(crate) fn initialize_result(capabilities: impl serde::Serialize) -> Value {
     json!({
         "protocolVersion": "2024-11-05", "capabilities": capabilities,
         "serverInfo": { "name": "fake", "version": "1" },
