@@ -71,6 +71,15 @@ impl Inbound {
         self.by_id.get(id).copied()
     }
 
+    /// The call that asked for progress with this token.
+    pub(super) fn find_token(&self, token: &ProgressToken) -> Option<CallId> {
+        let wanted = |call: &&CallId| {
+            let entry = self.slots.get(call.index()).and_then(|slot| slot.call.as_ref());
+            entry.and_then(|entry| entry.progress.as_ref()).is_some_and(|reporting| reporting.token == *token)
+        };
+        self.by_id.values().find(wanted).copied()
+    }
+
     fn insert(&mut self, id: RequestId, state: CallState, token: Option<ProgressToken>) -> CallId {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());

@@ -23,6 +23,7 @@ mod lifecycle;
 mod outbound;
 mod outbox;
 mod receive;
+pub mod replay;
 mod timers;
 
 use std::collections::VecDeque;

@@ -131,6 +131,11 @@ impl Outbound {
         self.pending.get(&id).is_some_and(|pending| !pending.held)
     }
 
+    /// For replays, in which ids repeat what was recorded. Returns what was there before.
+    pub(super) fn set_last_id(&mut self, id: u64) -> u64 {
+        std::mem::replace(&mut self.last_id, id)
+    }
+
     /// Whether this id was given to a request at some time (CANC-05).
     pub(super) fn was_used(&self, id: u64) -> bool {
         (1..=self.last_id).contains(&id)

@@ -213,7 +213,7 @@ impl Engine {
     }
 }
 
-fn received_error(error: RpcError<'_>) -> Error {
+pub(super) fn received_error(error: RpcError<'_>) -> Error {
     let message: Cow<'static, str> = error.message.into_owned().into();
     let received = Error::with_code(error.code, message);
     match error.data.and_then(|data| Json::parse(data).ok()) {
@@ -259,7 +259,7 @@ fn progress_token(params: &str) -> Result<Option<ProgressToken>, &'static str> {
     token.map(Some).map_err(|_| "Invalid params: `_meta.progressToken` must be a string or an integer")
 }
 
-fn cancelled_params(params: &str) -> Option<(RequestId, Option<String>)> {
+pub(super) fn cancelled_params(params: &str) -> Option<(RequestId, Option<String>)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Params<'a> {

@@ -9,6 +9,7 @@ mod messages;
 mod order;
 mod own_requests;
 mod progress;
+mod replaying;
 mod time;
 mod versions;
 

@@ -161,7 +161,7 @@ fn classify<'a>(members: &Members<'a>, too_deep: impl FnOnce() -> bool) -> Resul
     if members.repeated {
         return Err(malformed(Fault::Repeated));
     }
-    if members.jsonrpc != Some("\"2.0\"") {
+    if !members.jsonrpc.is_some_and(is_two) {
         return Err(malformed(Fault::Version));
     }
     if shape == Answer::Unclear {
@@ -187,6 +187,11 @@ fn classify<'a>(members: &Members<'a>, too_deep: impl FnOnce() -> bool) -> Resul
         Some(id) => Message::Request { id, method, params },
         None => Message::Notification { method, params },
     })
+}
+
+/// The string `2.0`, which somebody may have written with escapes.
+fn is_two(text: &str) -> bool {
+    text == "\"2.0\"" || string(text).is_some_and(|version| version == "2.0")
 }
 
 fn response<'a>(members: &Members<'a>, id: Option<Result<RequestId, super::InvalidId>>) -> Option<Message<'a>> {

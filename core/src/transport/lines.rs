@@ -63,18 +63,14 @@ impl LineBuffer {
     }
 
     fn extend_partial(&mut self, bytes: &[u8]) {
-        if self.skipping {
-            return;
-        }
-        if self.partial.len() + bytes.len() > self.limit {
-            let room = BEGINNING.saturating_sub(self.partial.len()).min(bytes.len());
-            self.partial.extend_from_slice(&bytes[..room]);
+        if !self.skipping && self.partial.len() + bytes.len() > self.limit {
+            self.skipping = true;
             self.partial.truncate(BEGINNING);
             self.partial.shrink_to_fit();
-            self.skipping = true;
-            return;
         }
-        self.partial.extend_from_slice(bytes);
+        // Of a line that is too long only the beginning is kept, wherever the chunks were cut.
+        let room = if self.skipping { BEGINNING - self.partial.len() } else { bytes.len() };
+        self.partial.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
     /// The next whole line, blank ones left out.
@@ -183,5 +179,8 @@ mod tests {
         assert_eq!(buffer.next_line(), Some(whole("{}")));
         // A line that comes whole is bounded as well.
         assert!(matches!(&lines_of(3, &[b"12345\n{}\n"])[..], [Line::TooLong { .. }, Line::Whole(_)]));
+        // What is kept does not depend on the chunks.
+        let beginning = Line::TooLong { beginning: b"1234567".to_vec() };
+        assert_eq!(lines_of(3, &[b"12", b"34", b"567\n"]), [beginning]);
     }
 }

@@ -98,7 +98,7 @@ fn jrpc_23_an_error_without_an_id_is_about_the_connection() {
 
 #[test]
 fn names_written_with_escapes_are_the_same_names() {
-    let text = br#"{"jsonrpc":"2.0","\u0069d":1,"method":"tools\/list"}"#;
+    let text = br#"{"jsonrpc":"\u0032.0","\u0069d":1,"method":"tools\/list"}"#;
     assert!(matches!(parse(text, 128), Ok(Message::Request { method, .. }) if method == "tools/list"));
 }
 
