@@ -14,8 +14,30 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A [`Client`] stands for one connection to one server (SEC-05). No runtime is needed: the futures work on any executor,
-//! and callbacks that suspend run on the tokio runtime in which the client was connected, or else on one of the library's.
+//! # Consent and trust
+//!
+//! A server is a stranger's program: its tools run code, and what it says of itself, of its tools and in its results is
+//! data, not instruction. The library sends and answers nothing by itself but the handshake, pings and what a handler was
+//! given for; everything else is the application's decision, made in these places:
+//!
+//! * **Calling a tool** runs code somewhere. A [`Middleware`](crate::middleware::Middleware) whose `outgoing_request`
+//!   asks the person, shows the arguments and may refuse, sees every call before a byte of it is written (SEC-01, SEC-03);
+//!   the same place serves for limits and an audit log.
+//! * **Sampling** lets a server use the person's model. Without [`on_sampling`](ClientBuilder::on_sampling) it is not even
+//!   declared. The handler, or a middleware's `incoming_request` around it, shows the person the prompt and the answer, and
+//!   may change or refuse either (SEC-04).
+//! * **Roots** tell a server of the person's folders: only those in [`roots`](ClientBuilder::roots) or from
+//!   [`on_roots`](ClientBuilder::on_roots), less what [`allow_root`](ClientBuilder::allow_root) holds back (SEC-02).
+//! * **Recordings** at the [`tap`](ClientBuilder::tap) hold all that is said; [`Tap::redact`](crate::transport::Tap::redact)
+//!   takes secrets out. Logs and errors of the library hold no arguments, environment or results.
+//! * **Text of a server** on its way to a terminal should lose its control characters first (SEC-08). Error messages of
+//!   this library have none from the server's stderr.
+//!
+//! # Connections
+//!
+//! A [`Client`] stands for one connection to one server, and servers learn nothing of each other (SEC-05). No runtime is
+//! needed: the futures work on any executor, and callbacks that suspend run on the tokio runtime in which the client was
+//! connected, or else on one of the library's.
 
 mod builder;
 mod calls;

@@ -170,3 +170,19 @@ async fn trace_context_goes_out_with_the_request() {
     );
     drop(pending);
 }
+
+// proves: SEC-07
+#[test]
+fn the_documentation_names_every_place_of_consent() {
+    let documentation = include_str!("../../src/client/mod.rs");
+    let section = documentation.split("# Consent and trust").nth(1).and_then(|rest| rest.split("//! # ").next());
+    let section = section.expect("a section on security");
+    for hook in
+        ["Middleware", "outgoing_request", "incoming_request", "on_sampling", "on_roots", "allow_root", "redact"]
+    {
+        assert!(section.contains(hook), "the section does not name `{hook}`");
+    }
+    for id in ["SEC-01", "SEC-02", "SEC-03", "SEC-04"] {
+        assert!(section.contains(id), "nothing is said of {id}");
+    }
+}
