@@ -18,6 +18,10 @@ pub(super) struct Inbound {
     waiting: VecDeque<Waiting>,
     waiting_bytes: usize,
     running: usize,
+    /// How many of the running ones had to wait.
+    resumed: usize,
+    /// What answers of late were at most, in bytes.
+    answer_bytes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -30,6 +34,8 @@ struct Slot {
 struct Call {
     id: RequestId,
     state: CallState,
+    /// It had to wait before it ran.
+    resumed: bool,
     progress: Option<Box<Reporting>>,
 }
 
@@ -96,7 +102,7 @@ impl Inbound {
                 flush_at: None,
             })
         });
-        slot.call = Some(Call { id: id.clone(), state, progress });
+        slot.call = Some(Call { id: id.clone(), state, resumed: false, progress });
         let call = CallId { index, generation: slot.generation };
         self.by_id.insert(id, call);
         call
@@ -139,7 +145,7 @@ impl Inbound {
         self.slots.clear();
         self.by_id.clear();
         self.waiting.clear();
-        (self.waiting_bytes, self.running) = (0, 0);
+        (self.waiting_bytes, self.running, self.resumed) = (0, 0, 0);
         running
     }
 
@@ -200,14 +206,22 @@ impl Engine {
         self.outbox.unsent() <= self.config.limits.outbound_bytes / 2
     }
 
+    /// Whether one more of those that wait has room: all of them at once might answer more than the peer can be sent.
+    fn has_room_for_waiting(&self) -> bool {
+        let expected = self.inbound.resumed.saturating_mul(self.inbound.answer_bytes);
+        self.outbox.unsent().saturating_add(expected) <= self.config.limits.outbound_bytes / 2
+    }
+
     pub(super) fn release_waiting(&mut self, now: Instant) {
-        while self.inbound.running < self.config.limits.running && self.has_room() {
+        while self.inbound.running < self.config.limits.running && self.has_room_for_waiting() {
             let Some(Waiting { call, method, params, bytes }) = self.inbound.waiting.pop_front() else { break };
             self.inbound.waiting_bytes -= bytes;
             let Some(entry) = self.inbound.get(call) else { continue };
             entry.state = CallState::Running;
+            entry.resumed = true;
             let id = entry.id.clone();
             self.inbound.running += 1;
+            self.inbound.resumed += 1;
             self.events.push_back(Event::Request { call, id, method, params });
         }
         if self.timers.draining() && self.inbound.in_flight() == 0 {
@@ -222,6 +236,7 @@ impl Engine {
         // A call that waits was not handed out yet, so nobody knows its id.
         let Some(mut entry) = self.inbound.remove(call) else { return Completion::Stale };
         self.inbound.running -= 1;
+        self.inbound.resumed -= usize::from(entry.resumed);
         if entry.state != CallState::Cancelled {
             self.write_merged_progress(&mut entry);
         }
@@ -243,6 +258,8 @@ impl Engine {
         let limit = self.config.limits.message_out;
         match outcome {
             Ok(result) => {
+                let faded = self.inbound.answer_bytes - self.inbound.answer_bytes / 8;
+                self.inbound.answer_bytes = faded.max(result.len());
                 if let Err(length) = self.outbox.result(id, result, limit) {
                     let message = format!("The result has {length} bytes, more than the limit of {limit}");
                     self.outbox.error(Some(id), &Error::new(ErrorKind::TooLarge, message), self.revision, limit);
