@@ -338,3 +338,27 @@ async fn a_peer_that_never_receives_is_closed() {
     }
     assert!(taken > 0 && taken < 1000, "{taken}");
 }
+
+/// Calls that nobody reads the answers of wait, beyond a bound they are refused, and in the end the session is closed.
+// proves: JRPC-29, FC-010
+#[test]
+fn a_peer_that_only_asks_is_closed_in_the_end() {
+    let mut limits = Limits::default();
+    (limits.outbound_bytes, limits.waiting) = (256 * 1024, 10);
+    let server = big(limits);
+    let (mut peer, session) = PipePeer::ready(&server);
+    let mut input = peer.input.take().expect("open");
+    let mut asked = 0;
+    while !session.is_closed() {
+        let call =
+            crate::common::request(asked, "tools/call", json!({ "name": "big", "arguments": { "bytes": 1000 } }));
+        asked += 1;
+        if std::io::Write::write_all(&mut input, format!("{call}\n").as_bytes()).is_err() {
+            break;
+        }
+        assert!(asked < 100_000, "it takes everything and never ends");
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let reason = runtime.block_on(soon(session.closed()));
+    assert!(matches!(reason, CloseReason::Overflow), "{reason}");
+}
