@@ -12,7 +12,7 @@ use serde_json::json;
 
 use common::measure::{Held, held, not_measured};
 use common::streams::PipePeer;
-use common::{Peer, request, soon, unrecorded};
+use common::{Peer, lines, request, soon, unrecorded};
 
 /// Memory is counted for the process as a whole.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -39,10 +39,9 @@ fn fc_063_calls_leave_nothing_behind() {
     let (mut peer, _session) = PipePeer::ready(&server);
     let mut run = |calls: usize| {
         for batch in 0..calls / 50 {
-            let lines: String = (0..50)
-                .map(|n| request(batch * 50 + n, "tools/call", json!({ "name": "echo", "arguments": { "text": "x" } })))
-                .fold(String::new(), |lines, line| lines + &line.to_string() + "\n");
-            peer.write(lines.as_bytes());
+            let call = json!({ "name": "echo", "arguments": { "text": "x" } });
+            let calls = (0..50).map(|n| request(batch * 50 + n, "tools/call", call.clone()));
+            peer.write(lines(calls).as_bytes());
             for _ in 0..50 {
                 assert!(peer.next().expect("an answer")["result"].is_object());
             }

@@ -213,7 +213,8 @@ fn fc_010_a_client_that_reads_late_gets_everything() {
         let mut probe = Probe::start_with("run", outbound);
         probe.handshake();
         let mut input = probe.input.take().expect("open");
-        let all: String = (1..=calls).map(|id| format!("{}\n", call(id, "big", &json!({ "bytes": bytes })))).collect();
+        let asked = (1..=calls).map(|id| call(id, "big", &json!({ "bytes": bytes })).to_string() + "\n");
+        let all = asked.collect::<String>();
         let writer = std::thread::spawn(move || input.write_all(all.as_bytes()).map(|()| input));
         probe.input = Some(writer.join().expect("no panic").expect("the probe reads though nobody reads from it"));
         let mut answered = std::collections::BTreeSet::new();

@@ -47,7 +47,9 @@ impl PipePeer {
     }
 
     pub(crate) fn begin(&mut self, id: impl Into<Value>, tool: &str, arguments: Value) {
-        self.request(id, "tools/call", json!({ "name": tool, "arguments": arguments }));
+        let mut params = json!({ "name": tool });
+        params["arguments"] = arguments;
+        self.request(id, "tools/call", params);
     }
 
     /// The next line as it is; `None` at the end.

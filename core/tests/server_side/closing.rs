@@ -15,7 +15,7 @@ fn sleeping() -> (Server, Seen<&'static str>) {
     let closed = seen.clone();
     let server = builder()
         .on_session_closed(move |_, reason| {
-            closed.push(if matches!(reason, CloseReason::Local) { "local" } else { "other" })
+            closed.push(if matches!(reason, CloseReason::Local) { "local" } else { "other" });
         })
         .build();
     let sleep = tool("sleep").handler(move |_: NoArguments, context: RequestContext| {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::common::streams::PipePeer;
-use crate::common::{Door, Peer, Seen, builder, error_of, soon, unrecorded};
+use crate::common::{Door, Peer, Seen, builder, error_of, lines, soon, unrecorded};
 
 /// A server with tools that keep their thread until the door opens, each in its way.
 fn blocking() -> (Server, Door, Seen<()>) {
@@ -182,8 +182,7 @@ fn news_do_not_queue_behind_a_call_that_blocks() {
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "s" } }),
         json!({ "jsonrpc": "2.0", "method": "acme/told" }),
     ];
-    let lines: String = burst.iter().map(|message| format!("{message}\n")).collect();
-    peer.write(lines.as_bytes());
+    peer.write(lines(burst).as_bytes());
     cancelled.wait();
     heard.wait();
     peer.request("p", "ping", Value::Null);
