@@ -33,8 +33,12 @@ def must(holds: bool, what: str) -> None:
         sys.exit(f"not as expected: {what}")
 
 
-async def on_log(message: types.LoggingMessageNotificationParams) -> None:
-    server_says(f"log, {message.level}: {message.data}")
+def texts(result: types.CallToolResult) -> str:
+    return "".join(block.text for block in result.content if isinstance(block, types.TextContent))
+
+
+async def on_log(params: types.LoggingMessageNotificationParams) -> None:
+    server_says(f"log, {params.level}: {params.data}")
 
 
 async def on_progress(progress: float, total: float | None, message: str | None) -> None:
@@ -44,14 +48,15 @@ async def on_progress(progress: float, total: float | None, message: str | None)
 async def call(client: Client, name: str, arguments: dict[str, Any]) -> str:
     client_says(f"tools/call {name} {arguments}")
     result = await client.call_tool(name, arguments, progress_callback=on_progress)
-    text = "".join(block.text for block in result.content if isinstance(block, types.TextContent))
-    server_says(text)
+    server_says(texts(result))
     must(not result.is_error, "the tool succeeds")
-    return text
+    return texts(result)
 
 
 async def talk(client: Client) -> None:
     info = client.server_info
+    if info is None:
+        sys.exit("the server did not say who it is")
     server_says(f"I am {info.name} {info.version}, speaking {client.protocol_version}: {client.instructions}")
     await client.set_logging_level("info")
 
@@ -64,7 +69,7 @@ async def talk(client: Client) -> None:
     try:
         refused = await client.call_tool("add", {"a": "one"})
         must(bool(refused.is_error), "arguments that break the schema are refused")
-        server_says("".join(block.text for block in refused.content if isinstance(block, types.TextContent)))
+        server_says(texts(refused))
     except MCPError as error:
         server_says(f"error {error.code}: {error.message}")
 
@@ -87,8 +92,9 @@ async def talk(client: Client) -> None:
     must(completed.completion.values == ["Rust"], "the values that fit")
     client_says("prompts/get review {'language': 'Rust'}")
     for message in (await client.get_prompt("review", {"language": "Rust"})).messages:
-        must(isinstance(message.content, types.TextContent), "the prompt is a text")
-        server_says(f"{message.role}: {message.content.text}")
+        text = message.content.text if isinstance(message.content, types.TextContent) else ""
+        must(text == "Review this Rust code.", "the prompt's text")
+        server_says(f"{message.role}: {text}")
 
 
 async def main(command: list[str]) -> None:
