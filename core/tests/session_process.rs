@@ -1,12 +1,16 @@
 //! A server as a process of its own (DOWN-04, STDIO-03, STDIO-05): `examples/probe.rs`, from outside.
 #![cfg(unix)]
 
-use std::io::{BufRead, BufReader, Read, Write};
+mod common;
+
+use std::io::{BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use common::streams::line_of;
 
 /// A process that serves, and its client's ends.
 struct Probe {
@@ -68,11 +72,7 @@ impl Probe {
     }
 
     fn next(&mut self) -> Option<Value> {
-        let mut line = String::new();
-        self.output.read_line(&mut line).expect("UTF-8");
-        if line.is_empty() {
-            return None;
-        }
+        let line = line_of(&mut self.output)?;
         assert!(line.ends_with('\n'), "a line without its end: {line}");
         Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
     }
