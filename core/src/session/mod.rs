@@ -185,8 +185,8 @@ impl Session {
         &self.executor
     }
 
-    /// One received frame, on a thread that may run handlers.
-    fn receive(self: &Arc<Self>, frame: &Bytes) {
+    /// One received frame; `inline` says whether handlers may run on this thread.
+    fn receive(self: &Arc<Self>, frame: &Bytes, inline: bool) {
         if let Some(tap) = &self.tap {
             tap.record(TapDirection::In, &self.id, frame);
         }
@@ -195,7 +195,7 @@ impl Session {
         core.engine.handle_frame(frame, Instant::now());
         self.collect(&mut core, &mut batch, usize::MAX);
         drop(core);
-        self.deliver(batch, true);
+        self.deliver(batch, inline);
     }
 
     /// A frame beyond the limit was skipped; `beginning` was kept.
