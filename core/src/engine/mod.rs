@@ -210,6 +210,21 @@ impl Engine {
         self.timers.drain_until(later(now, self.config.limits.eof_grace));
     }
 
+    /// Ends the session from this side in good order: calls already accepted may finish within `grace`, then the rest is
+    /// cancelled. Requests that come meanwhile are still served; whoever cuts the frames keeps them out.
+    pub fn drain(&mut self, grace: Duration, now: Instant) {
+        if self.inbound.in_flight() == 0 {
+            self.close(CloseReason::Local);
+        } else if !self.is_closed() && !self.timers.draining() {
+            self.timers.drain_until(later(now, grace));
+        }
+    }
+
+    /// Whether a request of the peer with this id is being served or waits.
+    pub fn is_in_flight(&self, id: &RequestId) -> bool {
+        self.inbound.find(id).is_some()
+    }
+
     /// Every own request fails, those of the engine itself without a word.
     fn fail_all(&mut self, error: &Error) {
         for key in self.outbound.close() {

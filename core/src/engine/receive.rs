@@ -197,6 +197,13 @@ impl Engine {
         }
     }
 
+    /// An own request did not reach the peer: it fails, the session goes on. A failed `initialize` ends the session.
+    pub fn fail_request(&mut self, request: RequestKey, error: Error) {
+        if !self.is_closed() {
+            self.fail_pending(&request.id(), || error);
+        }
+    }
+
     /// Fails the own request with this id, if there is one.
     fn fail_pending(&mut self, id: &RequestId, error: impl FnOnce() -> Error) -> bool {
         let Some(number) = own_id(id).filter(|number| self.outbound.is_asked(*number)) else { return false };

@@ -1,0 +1,266 @@
+//! HTTP with SSE on the client side: a [`Transport`] whose input is an event stream and whose output are POSTs.
+
+mod options;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::header::{self, HeaderMap, HeaderValue};
+use reqwest::{Response, StatusCode, Url};
+use tokio::sync::Mutex;
+
+use super::codec::{Event, EventStreamParser, Signal};
+use crate::error::{Error, ErrorKind};
+use crate::transport::{Incoming, Outgoing, Transport, TransportFuture};
+
+pub use options::SseClientOptions;
+
+/// How much of the body of a refused request an error shows, in bytes.
+const BODY_EXCERPT: usize = 2048;
+
+/// One connection: a GET whose stream says where to post.
+pub struct SseTransport {
+    http: reqwest::Client,
+    options: SseClientOptions,
+    endpoint: Url,
+    stream: Mutex<Stream>,
+    closed: tokio::sync::watch::Sender<bool>,
+}
+
+struct Stream {
+    response: Option<Response>,
+    parser: EventStreamParser,
+    /// Messages that came together with one that was handed out.
+    waiting: std::collections::VecDeque<Incoming>,
+}
+
+impl SseTransport {
+    /// Opens the stream at `url` and waits for its `endpoint` event.
+    ///
+    /// Fails with [`ErrorKind::Http`] and the status if the server refuses, [`ErrorKind::InvalidResponse`] if it answers
+    /// with something else than an event stream or with an endpoint of another origin, [`ErrorKind::Timeout`] if it does
+    /// not come to an endpoint in time.
+    pub async fn connect(url: &str, options: SseClientOptions) -> Result<SseTransport, Error> {
+        let url = Url::parse(url)
+            .map_err(|error| Error::new(ErrorKind::InvalidArgument, format!("the URL cannot be used: {error}")))?;
+        let http = match &options.http {
+            Some(http) => http.clone(),
+            None => http_client()?,
+        };
+        let limit = options.endpoint_limit;
+        let opening = open(http, url, options);
+        match tokio::time::timeout(limit, opening).await {
+            Ok(opened) => opened,
+            Err(_) => Err(Error::new(ErrorKind::Timeout, "the server did not say in time where to post messages")),
+        }
+    }
+}
+
+fn http_client() -> Result<reqwest::Client, Error> {
+    // What a redirect leads to gets our headers, so it must be the same origin.
+    let same_origin = reqwest::redirect::Policy::custom(|attempt| {
+        let first = attempt.previous().first().map(Url::origin);
+        if attempt.previous().len() > 10 {
+            attempt.error("too many redirects")
+        } else if first.is_some_and(|first| first == attempt.url().origin()) {
+            attempt.follow()
+        } else {
+            attempt.error("redirected to another origin, which is not followed")
+        }
+    });
+    reqwest::Client::builder()
+        .redirect(same_origin)
+        .user_agent(concat!("mcp-native/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| Error::new(ErrorKind::Transport, format!("no HTTP client can be made: {error}")))
+}
+
+async fn open(http: reqwest::Client, url: Url, options: SseClientOptions) -> Result<SseTransport, Error> {
+    let request = http.get(url).headers(headers(&options).await?).header(header::ACCEPT, "text/event-stream");
+    let response = request.send().await.map_err(|error| failed("the stream cannot be opened", &error))?;
+    let response = accepted(response).await?;
+    let media_type = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media_type = media_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+    if !media_type.eq_ignore_ascii_case("text/event-stream") {
+        let message = format!("the server answered with content type `{media_type}` instead of an event stream");
+        return Err(Error::new(ErrorKind::InvalidResponse, message));
+    }
+    // Relative to where redirects led (FC-018).
+    let base = response.url().clone();
+    let parser = EventStreamParser::new(options.message_limit);
+    let mut stream = Stream { response: Some(response), parser, waiting: std::collections::VecDeque::new() };
+    let endpoint = stream.endpoint(&base).await?;
+    let (closed, _) = tokio::sync::watch::channel(false);
+    Ok(SseTransport { http, options, endpoint, stream: Mutex::new(stream), closed })
+}
+
+async fn headers(options: &SseClientOptions) -> Result<HeaderMap, Error> {
+    let mut headers = options.headers.clone();
+    if let Some(callback) = &options.header_callback {
+        headers.extend(callback().await?);
+    }
+    Ok(headers)
+}
+
+/// A response with a 2xx status, or the error that the status stands for, with a piece of the body.
+async fn accepted(response: Response) -> Result<Response, Error> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let challenge = response.headers().get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let body = excerpt(response).await;
+    let data = serde_json::json!({ "status": status.as_u16(), "wwwAuthenticate": challenge, "body": body });
+    let error = Error::new(ErrorKind::Http, format!("the server answered with HTTP status {status}"));
+    Err(match crate::protocol::Json::from_serialize(&data) {
+        Ok(data) => error.with_data(data),
+        Err(_) => error,
+    })
+}
+
+async fn excerpt(mut response: Response) -> String {
+    let mut body = Vec::new();
+    while body.len() < BODY_EXCERPT {
+        match response.chunk().await {
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk[..chunk.len().min(BODY_EXCERPT - body.len())]),
+            _ => break,
+        }
+    }
+    String::from_utf8_lossy(&body).into_owned()
+}
+
+impl Stream {
+    /// Reads on until something was signalled; false at the end of the stream.
+    async fn read(&mut self, idle: Option<Duration>, mut signal: impl FnMut(Signal)) -> Result<bool, Error> {
+        let Some(response) = &mut self.response else { return Ok(false) };
+        let chunk = match idle {
+            Some(limit) => tokio::time::timeout(limit, response.chunk())
+                .await
+                .map_err(|_| Error::new(ErrorKind::Timeout, "the stream carried nothing for too long"))?,
+            None => response.chunk().await,
+        };
+        match chunk.map_err(|error| failed("the stream broke off", &error))? {
+            Some(chunk) => {
+                self.parser.feed(&chunk, &mut signal);
+                Ok(true)
+            }
+            None => {
+                self.response = None;
+                Ok(false)
+            }
+        }
+    }
+
+    async fn endpoint(&mut self, base: &Url) -> Result<Url, Error> {
+        let mut endpoint = None;
+        let mut early = Vec::new();
+        while endpoint.is_none() {
+            let more = self.read(None, |signal| match signal {
+                Signal::Event(event) if event.kind == "endpoint" && endpoint.is_none() => endpoint = Some(event.data),
+                other => early.push(other),
+            });
+            if !more.await? {
+                return Err(Error::closed("the stream ended before it said where to post messages"));
+            }
+        }
+        self.waiting.extend(early.into_iter().filter_map(incoming));
+        resolve(base, &endpoint.unwrap_or_default())
+    }
+}
+
+/// Resolves the endpoint by RFC 3986; another origin is refused (SSE-12).
+fn resolve(base: &Url, endpoint: &str) -> Result<Url, Error> {
+    let refused = |why: String| Error::new(ErrorKind::InvalidResponse, why);
+    if endpoint.trim().is_empty() {
+        return Err(refused("the endpoint that the server named is empty".to_owned()));
+    }
+    let url = base.join(endpoint).map_err(|error| refused(format!("the endpoint is no URI: {error}")))?;
+    if url.origin() != base.origin() {
+        return Err(refused(format!(
+            "the endpoint is on another origin: {} instead of {}",
+            url.origin().ascii_serialization(),
+            base.origin().ascii_serialization()
+        )));
+    }
+    Ok(url)
+}
+
+/// The message of an event, if it has one.
+fn incoming(signal: Signal) -> Option<Incoming> {
+    match signal {
+        Signal::Event(Event { kind, data, .. }) if kind == "message" && !data.is_empty() => Some(Incoming::new(data)),
+        Signal::TooLong => Some(Incoming::oversized(Bytes::new())),
+        _ => None,
+    }
+}
+
+impl Transport for SseTransport {
+    fn receive(&self) -> TransportFuture<'_, Option<Incoming>> {
+        Box::pin(async {
+            let mut stream = self.stream.lock().await;
+            let mut closed = self.closed.subscribe();
+            loop {
+                if let Some(message) = stream.waiting.pop_front() {
+                    return Ok(Some(message));
+                }
+                let mut arrived = Vec::new();
+                let more = tokio::select! {
+                    more = stream.read(self.options.idle_limit, |signal| arrived.extend(incoming(signal))) => more?,
+                    _ = closed.wait_for(|closed| *closed) => false,
+                };
+                stream.waiting.extend(arrived);
+                if !more && stream.waiting.is_empty() {
+                    stream.response = None;
+                    return Ok(None);
+                }
+            }
+        })
+    }
+
+    /// Done when the server has accepted the message, so messages keep their order (SSE-18). A message that is refused
+    /// fails by itself; the session goes on.
+    fn send(&self, message: Outgoing) -> TransportFuture<'_, ()> {
+        Box::pin(async move {
+            let request = self
+                .http
+                .post(self.endpoint.clone())
+                .headers(headers(&self.options).await?)
+                .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
+                .timeout(self.options.post_limit)
+                .body(message.message);
+            let sent = request.send().await;
+            let response = sent.map_err(|error| message_failed(&error))?;
+            // Whatever 2xx it is, the answer comes on the stream (FC-025).
+            accepted(response).await.map(drop)
+        })
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {
+            let _ = self.closed.send(true);
+        })
+    }
+}
+
+/// An error without the URL, whose query may hold secrets.
+fn describe(what: &str, error: &reqwest::Error) -> String {
+    let mut text = format!("{what}");
+    let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+fn failed(what: &str, error: &reqwest::Error) -> Error {
+    let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Transport };
+    Error::new(kind, describe(what, error))
+}
+
+fn message_failed(error: &reqwest::Error) -> Error {
+    let status = error.status().map_or(0, |status: StatusCode| status.as_u16());
+    Error::new(ErrorKind::Http, describe(&format!("the message could not be posted (status {status})"), error))
+}
