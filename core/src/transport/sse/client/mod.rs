@@ -4,11 +4,13 @@ mod options;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Response, StatusCode, Url};
+use rustls_platform_verifier::Verifier;
 use tokio::sync::Mutex;
 
 use super::codec::{Event, EventStreamParser, Signal};
@@ -47,7 +49,7 @@ impl SseTransport {
             .map_err(|error| Error::new(ErrorKind::InvalidArgument, format!("the URL cannot be used: {error}")))?;
         let http = match &options.http {
             Some(http) => http.clone(),
-            None => http_client()?,
+            None => http_client(&options)?,
         };
         let limit = options.endpoint_limit;
         let opening = open(http, url, options);
@@ -58,7 +60,7 @@ impl SseTransport {
     }
 }
 
-fn http_client() -> Result<reqwest::Client, Error> {
+fn http_client(options: &SseClientOptions) -> Result<reqwest::Client, Error> {
     // What a redirect leads to gets our headers, so it must be the same origin.
     let same_origin = reqwest::redirect::Policy::custom(|attempt| {
         let first = attempt.previous().first().map(Url::origin);
@@ -72,9 +74,25 @@ fn http_client() -> Result<reqwest::Client, Error> {
     });
     reqwest::Client::builder()
         .redirect(same_origin)
+        .tls_backend_preconfigured(tls(options)?)
         .user_agent(concat!("mcp-native/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(|error| Error::new(ErrorKind::Transport, format!("no HTTP client can be made: {error}")))
+}
+
+/// The system's certificate authorities, and those of the options, by rustls with ring.
+fn tls(options: &SseClientOptions) -> Result<rustls::ClientConfig, Error> {
+    let failed = |error: rustls::Error| Error::new(ErrorKind::Transport, format!("TLS cannot be set up: {error}"));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = Verifier::new_with_extra_roots(options.roots.iter().cloned(), Arc::clone(&provider)).map_err(failed)?;
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(failed)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
 }
 
 async fn open(http: reqwest::Client, url: Url, options: SseClientOptions) -> Result<SseTransport, Error> {
@@ -246,7 +264,7 @@ impl Transport for SseTransport {
 
 /// An error without the URL, whose query may hold secrets.
 fn describe(what: &str, error: &reqwest::Error) -> String {
-    let mut text = format!("{what}");
+    let mut text = what.to_owned();
     let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
     while let Some(error) = cause {
         text = format!("{text}: {error}");

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use crate::error::{Error, ErrorKind};
 use crate::middleware::BoxFuture;
@@ -21,6 +23,7 @@ pub struct SseClientOptions {
     pub(super) idle_limit: Option<Duration>,
     pub(super) post_limit: Duration,
     pub(super) message_limit: usize,
+    pub(super) roots: Vec<CertificateDer<'static>>,
     pub(super) http: Option<reqwest::Client>,
 }
 
@@ -33,6 +36,7 @@ impl Default for SseClientOptions {
             idle_limit: None,
             post_limit: Duration::from_secs(60),
             message_limit: crate::engine::Limits::default().message_in,
+            roots: Vec::new(),
             http: None,
         }
     }
@@ -95,6 +99,20 @@ impl SseClientOptions {
     pub fn message_limit(mut self, bytes: usize) -> Self {
         self.message_limit = bytes;
         self
+    }
+
+    /// Trusts this certificate authority besides those of the system. Fails if `pem` holds no certificate.
+    pub fn certificate_authority(mut self, pem: &[u8]) -> Result<Self, Error> {
+        let before = self.roots.len();
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            self.roots.push(certificate.map_err(|error| {
+                Error::new(ErrorKind::InvalidArgument, format!("the certificate cannot be read: {error}"))
+            })?);
+        }
+        if self.roots.len() == before {
+            return Err(Error::new(ErrorKind::InvalidArgument, "there is no certificate in what was given"));
+        }
+        Ok(self)
     }
 
     /// The HTTP client to use, for its own certificates, proxies and the like. It must not follow redirects to another
