@@ -49,8 +49,8 @@ pub enum Flow {
     Drop,
 }
 
-/// Sees every request and notification of the sessions of a server or client, but not `initialize`, `ping` and what
-/// else the engine answers by itself. Every method has a default that lets things pass.
+/// Sees every request and notification of the sessions of a server or client, but not what the engine deals with by
+/// itself: the handshake, the peer's pings, progress and cancellation. Every method has a default that lets things pass.
 ///
 /// The first middleware that was added is the outermost.
 pub trait Middleware: Send + Sync + 'static {

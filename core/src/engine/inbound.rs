@@ -201,19 +201,16 @@ impl Engine {
         self.inbound.waiting.push_back(Waiting { call, method, params, bytes });
     }
 
-    /// Whether the answers of further calls have room: a peer that is slow to read gets no more work done.
+    /// Whether the answers of further calls have room: a peer that is slow to read gets no more work done. Calls that had
+    /// to wait already and now run count with what they may answer, or a crowd let go at once would answer more than the
+    /// peer can be sent.
     fn has_room(&self) -> bool {
-        self.outbox.unsent() <= self.config.limits.outbound_bytes / 2
-    }
-
-    /// Whether one more of those that wait has room: all of them at once might answer more than the peer can be sent.
-    fn has_room_for_waiting(&self) -> bool {
         let expected = self.inbound.resumed.saturating_mul(self.inbound.answer_bytes);
         self.outbox.unsent().saturating_add(expected) <= self.config.limits.outbound_bytes / 2
     }
 
     pub(super) fn release_waiting(&mut self, now: Instant) {
-        while self.inbound.running < self.config.limits.running && self.has_room_for_waiting() {
+        while self.inbound.running < self.config.limits.running && self.has_room() {
             let Some(Waiting { call, method, params, bytes }) = self.inbound.waiting.pop_front() else { break };
             self.inbound.waiting_bytes -= bytes;
             let Some(entry) = self.inbound.get(call) else { continue };

@@ -267,10 +267,6 @@ impl Engine {
 
     /// Whether this method may be used at all in this session by `sender_is_local`, and if not, why.
     fn check_outgoing(&self, method: &Method, lenient: bool) -> Result<(), Error> {
-        if matches!(method, Method::Initialize | Method::Initialized | Method::Cancelled | Method::Progress) {
-            let message = format!("`{method}` is sent by the session itself, at the right moment");
-            return Err(Error::new(ErrorKind::InvalidArgument, message));
-        }
         let Some(spec) = method.spec() else { return Ok(()) };
         if !spec.exists_in(self.revision) {
             return Err(Error::new(

@@ -168,6 +168,7 @@ impl Engine {
     /// lacks the method, or the message is too long.
     pub fn request(&mut self, request: OutgoingRequest, now: Instant) -> Result<RequestKey, Error> {
         self.check_open()?;
+        check_own(&request.method)?;
         check_object(request.params.as_ref())?;
         check_object(request.meta.as_ref())?;
         let may_go = self.may_send_now(&request.method, MethodKind::Request);
@@ -213,6 +214,7 @@ impl Engine {
     /// CAP-10).
     pub fn notify(&mut self, method: &Method, params: Option<&Json>, related: Option<CallId>) -> Result<(), Error> {
         self.check_open()?;
+        check_own(method)?;
         check_object(params)?;
         self.check_outgoing(method, false)?;
         if !self.may_send_now(method, MethodKind::Notification) {
@@ -357,6 +359,15 @@ fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
     }
+}
+
+/// What belongs to the session, the application does not send: LIFE-01, LIFE-04, CANC-01, PROG-05.
+fn check_own(method: &Method) -> Result<(), Error> {
+    if !matches!(method, Method::Initialize | Method::Initialized | Method::Cancelled | Method::Progress) {
+        return Ok(());
+    }
+    let message = format!("`{method}` is sent by the session itself, at the right moment");
+    Err(Error::new(ErrorKind::InvalidArgument, message))
 }
 
 /// JRPC-16: what is sent as `params` or `_meta` is an object.

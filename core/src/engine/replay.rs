@@ -24,7 +24,7 @@
 //!         Step::Event(event) => println!("{event:?}"),
 //!     }
 //! }
-//! assert_eq!(sent, [br#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
+//! assert_eq!(sent, [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
 //! # Ok::<(), mcp_native::Error>(())
 //! ```
 

@@ -124,3 +124,81 @@ impl Leadership {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn leadership() -> (Arc<Leadership>, Receiver<Lead>) {
+        let (sender, receiver): (Sender<Lead>, _) = channel();
+        // Asked again while nobody has taken over: the test may have heard enough by then.
+        (
+            Leadership::new(move |stuck| {
+                let _ = sender.send(stuck);
+            }),
+            receiver,
+        )
+    }
+
+    /// Serves a message that lasts until another reader has taken over.
+    fn stuck(leadership: &Arc<Leadership>, lead: &mut Lead, relieved: &Receiver<Lead>) -> Lead {
+        let mut next = None;
+        let still_leads = leadership.serving(lead, || {
+            let stuck = relieved.recv_timeout(PATIENCE).expect("somebody is asked to take over");
+            next = leadership.take_over(stuck);
+            assert!(leadership.take_over(stuck).is_none(), "only one takes over");
+        });
+        assert!(!still_leads);
+        next.expect("the lead was free to take")
+    }
+
+    // proves: PING-01
+    #[test]
+    fn ping_01_a_stuck_leader_is_relieved_each_time_and_knows_it() {
+        let (leadership, relieved) = leadership();
+        let mut lead = Lead::FIRST;
+        for _ in 0..5 {
+            assert!(leadership.serving(&mut lead, || {}));
+            let mut next = stuck(&leadership, &mut lead, &relieved);
+            // What was asked twice is asked for a turn that is over.
+            while let Ok(late) = relieved.try_recv() {
+                assert!(leadership.take_over(late).is_none());
+            }
+            assert!(!leadership.serving(&mut lead, || unreachable!("it is not the leader any more")));
+            std::mem::swap(&mut lead, &mut next);
+        }
+    }
+
+    // proves: PING-01
+    #[test]
+    fn ping_01_the_clock_looks_again_after_it_had_stopped() {
+        let (leadership, relieved) = leadership();
+        let mut lead = Lead::FIRST;
+        assert!(leadership.serving(&mut lead, || {}));
+        for _ in 0..10 {
+            let until = Instant::now() + PATIENCE;
+            while leadership.watched.load(Ordering::SeqCst) {
+                assert!(Instant::now() < until, "the clock looks at an idle session for ever");
+                std::thread::yield_now();
+            }
+            assert!(relieved.try_recv().is_err(), "an idle leader needs no relief");
+            // In this very moment the message comes, and lasts.
+            lead = stuck(&leadership, &mut lead, &relieved);
+            while let Ok(late) = relieved.try_recv() {
+                assert!(leadership.take_over(late).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn turns_and_counts_go_round() {
+        let last = Lead(u64::MAX);
+        assert!(last.is_busy() && !last.step().is_busy());
+        assert_eq!((last.step().0, last.next_turn().0), (u64::MAX - u64::from(u32::MAX), 0));
+        assert_eq!(Lead::FIRST.step().next_turn().0, 1 << 32);
+    }
+}

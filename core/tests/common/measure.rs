@@ -9,6 +9,23 @@ pub(crate) struct Held {
     pub(crate) descriptors: i64,
 }
 
+impl Held {
+    /// What has come on top since, printed for whoever wants to know.
+    pub(crate) fn growth(self, what: &str) -> Held {
+        let now = held().expect("measured before");
+        let more = Held {
+            resident: now.resident - self.resident,
+            threads: now.threads - self.threads,
+            descriptors: now.descriptors - self.descriptors,
+        };
+        eprintln!(
+            "{what}: {} KiB resident, {} threads, {} descriptors more",
+            more.resident, more.threads, more.descriptors
+        );
+        more
+    }
+}
+
 /// `None` where the system does not tell.
 pub(crate) fn held() -> Option<Held> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

@@ -210,6 +210,11 @@ pub(crate) fn request(id: impl Into<Value>, method: &str, params: Value) -> Valu
     message
 }
 
+/// Messages as lines, one after another.
+pub(crate) fn lines(messages: impl IntoIterator<Item = Value>) -> String {
+    messages.into_iter().fold(String::new(), |lines, message| lines + &message.to_string() + "\n")
+}
+
 pub(crate) fn error_of(answer: &Value) -> (i64, String) {
     let code = answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {answer}"));
     (code, answer["error"]["message"].as_str().expect("a message").to_owned())

@@ -1,11 +1,42 @@
 //! A client that is played by the test over blocking byte streams, such as the pipes of an operating system.
 
-use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 
 use mcp_native::server::{Server, ServerSession};
 use serde_json::{Value, json};
 
 use super::{everything, initialize, request};
+
+/// The next line of a pipe as it is; `None` at the end. The test fails if nothing comes for a long time.
+#[cfg(unix)]
+pub(crate) fn line_of(output: &mut BufReader<impl Read + std::os::fd::AsFd>) -> Option<String> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    let patience = Timespec { tv_sec: super::PATIENCE.as_secs().try_into().expect("short"), tv_nsec: 0 };
+    let mut line = Vec::new();
+    loop {
+        if output.buffer().is_empty() {
+            let ready = poll(&mut [PollFd::new(output.get_ref(), PollFlags::IN)], Some(&patience)).expect("a pipe");
+            assert!(ready > 0, "nothing came for a long time");
+        }
+        let buffer = output.fill_buf().expect("a pipe");
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(buffer.len(), |end| end + 1);
+        line.extend_from_slice(&buffer[..taken]);
+        output.consume(taken);
+        if end.is_some() || taken == 0 {
+            return (!line.is_empty()).then(|| String::from_utf8(line).expect("UTF-8"));
+        }
+    }
+}
+
+/// The same where a pipe cannot be asked first: a test that fails here hangs.
+#[cfg(not(unix))]
+pub(crate) fn line_of(output: &mut BufReader<impl Read>) -> Option<String> {
+    let mut line = String::new();
+    output.read_line(&mut line).expect("UTF-8");
+    (!line.is_empty()).then_some(line)
+}
 
 /// The client's ends of two pipes.
 pub(crate) struct PipePeer {
@@ -47,14 +78,14 @@ impl PipePeer {
     }
 
     pub(crate) fn begin(&mut self, id: impl Into<Value>, tool: &str, arguments: Value) {
-        self.request(id, "tools/call", json!({ "name": tool, "arguments": arguments }));
+        let mut params = json!({ "name": tool });
+        params["arguments"] = arguments;
+        self.request(id, "tools/call", params);
     }
 
     /// The next line as it is; `None` at the end.
     pub(crate) fn line(&mut self) -> Option<String> {
-        let mut line = String::new();
-        self.output.read_line(&mut line).expect("UTF-8");
-        (!line.is_empty()).then_some(line)
+        line_of(&mut self.output)
     }
 
     pub(crate) fn next(&mut self) -> Option<Value> {

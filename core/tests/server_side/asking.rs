@@ -182,7 +182,7 @@ async fn the_application_has_words_of_its_own() {
     let server = builder()
         .on_notification("acme/told", move |session, params| {
             hear.push(params.map(|params| params.get().to_owned()));
-            session.notify("acme/heard", None).expect("connected");
+            session.notify("acme/news", None).expect("connected");
         })
         .build();
     let ask = tool("ask").handler(|_: NoArguments, context: RequestContext| async move {
@@ -192,9 +192,9 @@ async fn the_application_has_words_of_its_own() {
     server.tool(ask).expect("new");
     let peer = Peer::ready(&server).await;
     peer.notify("acme/told", json!({ "x": 1 })).await;
-    peer.expect("acme/heard").await;
+    peer.expect("acme/news").await;
     peer.notify("acme/told", Value::Null).await;
-    peer.expect("acme/heard").await;
+    peer.expect("acme/news").await;
     assert_eq!(heard.all(), [Some(r#"{"x":1}"#.to_owned()), None]);
     let id = peer.begin("ask", json!({})).await;
     assert_eq!(peer.expect("acme/news").await["params"], json!({ "n": 1 }));

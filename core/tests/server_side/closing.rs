@@ -15,7 +15,7 @@ fn sleeping() -> (Server, Seen<&'static str>) {
     let closed = seen.clone();
     let server = builder()
         .on_session_closed(move |_, reason| {
-            closed.push(if matches!(reason, CloseReason::Local) { "local" } else { "other" })
+            closed.push(if matches!(reason, CloseReason::Local) { "local" } else { "other" });
         })
         .build();
     let sleep = tool("sleep").handler(move |_: NoArguments, context: RequestContext| {
@@ -116,7 +116,7 @@ async fn answers_given_before_the_end_arrive() {
         let close = tool("close").handler(move |_: NoArguments, context: RequestContext| async move {
             for n in 0..5 {
                 context
-                    .notify("acme/last", Some(mcp_native::protocol::Json::from(json!({ "n": n }))))
+                    .notify("acme/news", Some(mcp_native::protocol::Json::from(json!({ "n": n }))))
                     .expect("connected");
             }
             context.session().close();
@@ -126,7 +126,7 @@ async fn answers_given_before_the_end_arrive() {
         let peer = Peer::ready(&server).await;
         peer.begin("close", json!({})).await;
         for n in 0..5 {
-            assert_eq!(peer.expect("acme/last").await["params"]["n"], n);
+            assert_eq!(peer.expect("acme/news").await["params"]["n"], n);
         }
         assert_eq!(peer.next().await, None);
     }

@@ -132,7 +132,7 @@ async fn prog_08_no_report_follows_the_answer_or_a_cancel() {
             } {}
         });
         if context.meta().contains_key("wait") {
-            context.cancelled().await
+            context.cancelled().await;
         }
         tokio::task::yield_now().await;
         Ok("done")

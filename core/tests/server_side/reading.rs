@@ -206,17 +206,13 @@ fn streams_that_break_end_their_session() {
     struct Broken(bool);
     impl std::io::Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-            if self.0 {
-                panic!("reader")
-            }
+            assert!(!self.0, "reader");
             Err(std::io::Error::other("broken"))
         }
     }
     impl std::io::Write for Broken {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
-            if self.0 {
-                panic!("writer")
-            }
+            assert!(!self.0, "writer");
             Err(std::io::Error::other("broken"))
         }
 

@@ -69,7 +69,7 @@ async fn res_06_a_reader_that_fails_says_nothing_of_the_inside() {
     server
         .resource(Resource::new("x:io", "io"), |_, _| async {
             let bytes = std::fs::read("/no/such/secret/file");
-            Ok(bytes.map_err(|error| Error::internal("The file cannot be read").with_source(error))?)
+            bytes.map_err(|error| Error::internal("The file cannot be read").with_source(error))
         })
         .expect("new");
     let peer = Peer::ready(&server).await;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::common::streams::PipePeer;
-use crate::common::{Door, Peer, Seen, builder, error_of, soon, unrecorded};
+use crate::common::{Door, Peer, Seen, builder, error_of, lines, soon, unrecorded};
 
 /// A server with tools that keep their thread until the door opens, each in its way.
 fn blocking() -> (Server, Door, Seen<()>) {
@@ -182,8 +182,7 @@ fn news_do_not_queue_behind_a_call_that_blocks() {
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "s" } }),
         json!({ "jsonrpc": "2.0", "method": "acme/told" }),
     ];
-    let lines: String = burst.iter().map(|message| format!("{message}\n")).collect();
-    peer.write(lines.as_bytes());
+    peer.write(lines(burst).as_bytes());
     cancelled.wait();
     heard.wait();
     peer.request("p", "ping", Value::Null);
@@ -337,4 +336,28 @@ async fn a_peer_that_never_receives_is_closed() {
         taken += 1;
     }
     assert!(taken > 0 && taken < 1000, "{taken}");
+}
+
+/// Calls that nobody reads the answers of wait, beyond a bound they are refused, and in the end the session is closed.
+// proves: JRPC-29, FC-010
+#[test]
+fn a_peer_that_only_asks_is_closed_in_the_end() {
+    let mut limits = Limits::default();
+    (limits.outbound_bytes, limits.waiting) = (256 * 1024, 10);
+    let server = big(limits);
+    let (mut peer, session) = PipePeer::ready(&server);
+    let mut input = peer.input.take().expect("open");
+    let mut asked = 0;
+    while !session.is_closed() {
+        let call =
+            crate::common::request(asked, "tools/call", json!({ "name": "big", "arguments": { "bytes": 1000 } }));
+        asked += 1;
+        if std::io::Write::write_all(&mut input, format!("{call}\n").as_bytes()).is_err() {
+            break;
+        }
+        assert!(asked < 100_000, "it takes everything and never ends");
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let reason = runtime.block_on(soon(session.closed()));
+    assert!(matches!(reason, CloseReason::Overflow), "{reason}");
 }

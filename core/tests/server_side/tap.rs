@@ -9,7 +9,7 @@ use mcp_native::server::{NoArguments, tool};
 use mcp_native::transport::{JsonLines, Tap, TapDirection};
 use serde_json::{Value, json};
 
-use crate::common::{Peer, Seen, streams::PipePeer, unrecorded};
+use crate::common::{Peer, Seen, lines, request, streams::PipePeer, unrecorded};
 
 type Passed = (TapDirection, String, Vec<u8>);
 
@@ -60,10 +60,9 @@ async fn the_tap_sees_every_message_as_it_is() {
 fn messages_written_together_are_tapped_one_by_one() {
     let (server, seen) = tapped();
     let (mut peer, _session) = PipePeer::ready(&server);
-    let burst: String =
-        (0..50).map(|n| format!("{}\n", crate::common::request(n, "tools/list", Value::Null))).collect();
+    let burst = lines((0..50).map(|n| request(n, "tools/list", Value::Null)));
     peer.write(burst.as_bytes());
-    let lines: Vec<_> = (0..50)
+    let written: Vec<_> = (0..50)
         .map(|n| {
             let line = peer.line().expect("connected");
             let message: Value = serde_json::from_str(&line).expect("JSON");
@@ -73,7 +72,7 @@ fn messages_written_together_are_tapped_one_by_one() {
         .collect();
     let out: Vec<_> = seen.all().into_iter().filter(|(direction, ..)| *direction == TapDirection::Out).collect();
     assert_eq!(out.len(), 51);
-    for (line, (.., frame)) in lines.iter().zip(&out[1..]) {
+    for (line, (.., frame)) in written.iter().zip(&out[1..]) {
         assert_eq!(line.as_bytes().strip_suffix(b"\n"), Some(&frame[..]));
     }
     // Of a message that is too long, its beginning.

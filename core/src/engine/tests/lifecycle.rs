@@ -58,8 +58,11 @@ fn life_04_initialized_follows_the_result_once() {
     for method in ["notifications/initialized", "notifications/cancelled", "notifications/progress"] {
         assert_eq!(kind(client.notify(method)), ErrorKind::InvalidArgument);
     }
-    assert_eq!(kind(client.try_ask(outgoing("initialize"))), ErrorKind::InvalidArgument);
-    assert_eq!(client.sent(), [] as [Value; 0]);
+    for mut session in [client, Session::new_client(), Session::new_server()] {
+        session.sent();
+        assert_eq!(kind(session.try_ask(outgoing("initialize"))), ErrorKind::InvalidArgument);
+        assert_eq!((session.sent().len(), session.engine.is_closed()), (0, false));
+    }
 }
 
 // proves: LIFE-05
