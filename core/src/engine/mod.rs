@@ -211,13 +211,18 @@ impl Engine {
     }
 
     /// Ends the session from this side in good order: calls already accepted may finish within `grace`, then the rest is
-    /// cancelled. Requests that come meanwhile are still served; whoever cuts the frames keeps them out.
+    /// cancelled. Frames that come meanwhile are ignored.
     pub fn drain(&mut self, grace: Duration, now: Instant) {
         if self.inbound.in_flight() == 0 {
             self.close(CloseReason::Local);
         } else if !self.is_closed() && !self.timers.draining() {
             self.timers.drain_until(later(now, grace));
         }
+    }
+
+    /// Whether frames are still taken: not after the end of input, in a drain, or after the end.
+    pub fn takes_input(&self) -> bool {
+        !self.is_closed() && !self.timers.draining()
     }
 
     /// Whether a request of the peer with this id is being served or waits.

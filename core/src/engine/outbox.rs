@@ -41,6 +41,9 @@ struct Queued {
 /// A buffer that grew for one large message is not kept for ever.
 const KEEP_CAPACITY: usize = 256 * 1024;
 
+/// The same where messages are taken one by one: there may be thousands of such sessions, most of them idle.
+const KEEP_CAPACITY_SINGLE: usize = 4 * 1024;
+
 impl Outbox {
     pub(super) fn is_empty(&self) -> bool {
         self.messages.is_empty()
@@ -72,7 +75,7 @@ impl Outbox {
         buf.extend_from_slice(&self.buffer[self.start..end - 1]);
         self.start = end;
         if self.messages.is_empty() {
-            self.reset();
+            self.reset(KEEP_CAPACITY_SINGLE);
         } else if self.start > KEEP_CAPACITY && self.start > self.buffer.len() / 2 {
             // While there is always one more, what was handed out must not pile up in front of it.
             self.buffer.drain(..self.start);
@@ -82,10 +85,10 @@ impl Outbox {
     }
 
     /// All is handed out.
-    fn reset(&mut self) {
+    fn reset(&mut self, keep: usize) {
         self.buffer.clear();
         self.start = 0;
-        if self.buffer.capacity() > KEEP_CAPACITY {
+        if self.buffer.capacity() > keep {
             self.buffer = Vec::new();
         }
     }
@@ -102,7 +105,7 @@ impl Outbox {
         } else {
             buf.extend_from_slice(&self.buffer[self.start..]);
         }
-        self.reset();
+        self.reset(KEEP_CAPACITY);
         messages
     }
 

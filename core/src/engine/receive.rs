@@ -20,7 +20,7 @@ impl Engine {
     /// Takes one received message: the bytes of one line, one event, one POST. Slices of it are handed on without a copy.
     pub fn handle_frame(&mut self, frame: &Bytes, now: Instant) {
         // DOWN-04: after the end of input no new work is taken.
-        if self.is_closed() || self.timers.draining() {
+        if !self.takes_input() {
             return;
         }
         if frame.len() > self.config.limits.message_in {

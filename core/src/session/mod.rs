@@ -122,6 +122,20 @@ struct Core {
     armed: Option<Instant>,
 }
 
+#[cfg(feature = "sse-server")]
+impl Core {
+    /// Keeps `origin` until the request is handed out. Those of requests that were refused, or cancelled while they waited,
+    /// are let go of in time.
+    fn add_origin(&mut self, id: RequestId, origin: Origin) {
+        if self.origins.len() > 16 + self.engine.calls_in_flight() {
+            let engine = &self.engine;
+            self.origins.retain(|id, _| engine.is_in_flight(id));
+            self.origins.shrink_to_fit();
+        }
+        self.origins.insert(id, origin);
+    }
+}
+
 /// What has come up, with what the lock guards already taken out.
 #[derive(Default)]
 struct Batch {
@@ -206,21 +220,28 @@ impl Session {
     }
 
     /// One received message with what is known of how it came, on a thread that may run handlers; for transports that
-    /// have more to tell of a message than its bytes. `id` is the message's, if it is a request.
+    /// have more to tell of a message than its bytes. `id` is the message's, if it is a request. Returns whether the
+    /// session takes messages; this one is lost otherwise.
     #[cfg(feature = "sse-server")]
-    pub(crate) fn receive_with(self: &Arc<Self>, frame: &Bytes, id: Option<RequestId>, origin: Origin) {
-        if let Some(id) = &id {
-            lock(&self.core).origins.entry(id.clone()).or_insert(origin);
+    pub(crate) fn receive_with(self: &Arc<Self>, frame: &Bytes, id: Option<RequestId>, origin: Origin) -> bool {
+        if let Some(tap) = &self.tap {
+            tap.record(TapDirection::In, &self.id, frame);
         }
-        self.receive(frame);
-        if let Some(id) = id {
-            let mut core = lock(&self.core);
-            // A request that was refused has no call to carry it.
-            if !core.engine.is_in_flight(&id) {
-                core.origins.remove(&id);
-            }
+        let mut batch = Batch::default();
+        let mut core = lock(&self.core);
+        if !core.engine.takes_input() {
+            return false;
         }
+        // A second request with an id that is in use is refused; it must not take the place of the first.
+        if let Some(id) = id.filter(|id| !core.engine.is_in_flight(id)) {
+            core.add_origin(id, origin);
+        }
+        core.engine.handle_frame(frame, Instant::now());
+        self.collect(&mut core, &mut batch, usize::MAX);
+        drop(core);
+        self.deliver(batch, true);
         self.kick_inline();
+        true
     }
 
     /// Whether something waits to be taken by [`take_output`](Self::take_output).

@@ -1,5 +1,7 @@
 //! Event streams as the WHATWG HTML standard defines them (section "Server-sent events"), without I/O (SSE-16).
 
+use std::sync::Arc;
+
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -9,7 +11,7 @@ pub struct Event {
     /// The `data` lines, joined by line feeds.
     pub data: String,
     /// The last id the stream gave, if any. This transport has no use for it: there is no resumption (SSE-15).
-    pub id: Option<String>,
+    pub id: Option<Arc<str>>,
 }
 
 /// What a stream says besides events.
@@ -22,12 +24,21 @@ pub enum Signal {
     Retry(u64),
     /// A comment; servers send them to keep idle streams open.
     Comment,
-    /// An event whose data is longer than the limit was skipped.
-    TooLong,
+    /// An event whose data is longer than the limit was skipped; this is its beginning, at most 4 KiB.
+    TooLong(String),
 }
 
 /// A UTF-8 byte-order mark, tolerated at the very beginning.
 const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// How much of an event that is too long is kept, to see whose it was, in bytes.
+const BEGINNING: usize = 4096;
+
+/// The name of a field and its colon come on top of the data.
+const FIELD: usize = 16;
+
+/// A line buffer that grew for one large event is not kept for ever.
+const KEEP_CAPACITY: usize = 64 * 1024;
 
 /// Reads an event stream from chunks, cut anywhere. Memory is bounded by the limit, work linear in the bytes.
 #[derive(Debug)]
@@ -40,11 +51,18 @@ pub struct EventStreamParser {
     /// The last byte was a carriage return: a line feed that follows belongs to it.
     after_return: bool,
     at_start: bool,
+    event: Building,
+    id: Option<Arc<str>>,
+}
+
+/// What the lines since the last event come to.
+#[derive(Debug, Default)]
+struct Building {
     kind: String,
-    data: String,
-    has_data: bool,
-    overlong_event: bool,
-    id: Option<String>,
+    /// `None` until there is a `data` line.
+    data: Option<String>,
+    /// The data is longer than the limit; its beginning is kept.
+    overlong: bool,
 }
 
 impl EventStreamParser {
@@ -56,18 +74,18 @@ impl EventStreamParser {
             overlong_line: false,
             after_return: false,
             at_start: true,
-            kind: String::new(),
-            data: String::new(),
-            has_data: false,
-            overlong_event: false,
+            event: Building::default(),
             id: None,
         }
     }
 
     /// Takes the next chunk and hands what is complete to `signal`, in order.
     pub fn feed(&mut self, chunk: &[u8], mut signal: impl FnMut(Signal)) {
+        if chunk.is_empty() {
+            return;
+        }
         let mut rest = chunk;
-        if std::mem::take(&mut self.after_return) && !rest.is_empty() {
+        if std::mem::take(&mut self.after_return) {
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
         while let Some(end) = memchr::memchr2(b'\n', b'\r', rest) {
@@ -87,19 +105,15 @@ impl EventStreamParser {
     }
 
     fn extend_line(&mut self, bytes: &[u8]) {
-        // The name of a field and its colon come on top of the data.
-        const FIELD: usize = 16;
-        if self.overlong_line || self.line.len() + bytes.len() > self.limit.saturating_add(FIELD) {
-            let room = FIELD.saturating_sub(self.line.len()).min(bytes.len());
-            if !self.overlong_line {
-                self.line.extend_from_slice(&bytes[..room]);
-                self.line.truncate(FIELD);
-                self.line.shrink_to_fit();
-            }
-            self.overlong_line = true;
-            return;
+        if !self.overlong_line && self.line.len() + bytes.len() <= self.limit.saturating_add(FIELD) {
+            self.line.extend_from_slice(bytes);
+        } else if !std::mem::replace(&mut self.overlong_line, true) {
+            let keep = self.limit.min(BEGINNING) + FIELD;
+            let more = bytes.len().min(keep.saturating_sub(self.line.len()));
+            self.line.extend_from_slice(&bytes[..more]);
+            self.line.truncate(keep);
+            self.line.shrink_to_fit();
         }
-        self.line.extend_from_slice(bytes);
     }
 
     fn finish_line(&mut self, signal: &mut impl FnMut(Signal)) {
@@ -119,8 +133,7 @@ impl EventStreamParser {
             let value = value.strip_prefix(' ').unwrap_or(value);
             self.field(field, value, overlong, signal);
         }
-        // The buffer is used again unless it grew for one large event.
-        if line.capacity() <= 64 * 1024 {
+        if line.capacity() <= KEEP_CAPACITY {
             self.line = line;
             self.line.clear();
         }
@@ -129,9 +142,11 @@ impl EventStreamParser {
     fn field(&mut self, field: &str, value: &str, overlong: bool, signal: &mut impl FnMut(Signal)) {
         match field {
             "data" => self.add_data(value, overlong),
-            "event" => value.clone_into(&mut self.kind),
+            // Only data may be long: what else is cut off would mean something else.
+            _ if overlong => {}
+            "event" => value.clone_into(&mut self.event.kind),
             // An id with a NUL is no id.
-            "id" if !value.contains('\0') => self.id = Some(value.to_owned()),
+            "id" if !value.contains('\0') => self.id = Some(value.into()),
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
                 if let Ok(time) = value.parse() {
                     signal(Signal::Retry(time));
@@ -142,31 +157,42 @@ impl EventStreamParser {
     }
 
     fn add_data(&mut self, value: &str, overlong: bool) {
-        if overlong || self.data.len() + value.len() >= self.limit.saturating_add(1) {
-            self.overlong_event = true;
-            self.data = String::new();
+        let first = self.event.data.is_none();
+        let data = self.event.data.get_or_insert_default();
+        if self.event.overlong {
+            return;
         }
-        if self.has_data && !self.overlong_event {
-            self.data.push('\n');
+        if !first {
+            data.push('\n');
         }
-        self.has_data = true;
-        if !self.overlong_event {
-            self.data.push_str(value);
+        if overlong || data.len() + value.len() > self.limit {
+            self.event.overlong = true;
+            let room = BEGINNING.saturating_sub(data.len());
+            data.push_str(beginning(value, room));
+            data.truncate(beginning(data, BEGINNING).len());
+            data.shrink_to_fit();
+        } else {
+            data.push_str(value);
         }
     }
 
     /// An empty line ends the event. One without data is none.
     fn dispatch(&mut self, signal: &mut impl FnMut(Signal)) {
-        let kind = std::mem::take(&mut self.kind);
-        let data = std::mem::take(&mut self.data);
-        let has_data = std::mem::take(&mut self.has_data);
-        if std::mem::take(&mut self.overlong_event) {
-            signal(Signal::TooLong);
-        } else if has_data {
+        let Building { kind, data, overlong } = std::mem::take(&mut self.event);
+        let Some(data) = data else { return };
+        if overlong {
+            signal(Signal::TooLong(data));
+        } else {
             let kind = if kind.is_empty() { "message".to_owned() } else { kind };
             signal(Signal::Event(Event { kind, data, id: self.id.clone() }));
         }
     }
+}
+
+/// As much of the beginning of `text` as fits into so many bytes.
+fn beginning(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
 }
 
 /// Appends an event to `out`. Line breaks in `data` start further `data` lines.
@@ -184,3 +210,6 @@ pub fn write_event(out: &mut Vec<u8>, kind: &str, data: &str) {
     }
     out.extend_from_slice(b"\n\n");
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,9 +7,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use reqwest::header::{self, HeaderMap, HeaderValue};
-use reqwest::{Response, StatusCode, Url};
+use reqwest::{RequestBuilder, Response, Url};
 use rustls_platform_verifier::Verifier;
 use tokio::sync::Mutex;
 
@@ -21,6 +20,8 @@ pub use options::SseClientOptions;
 
 /// How much of the body of a refused request an error shows, in bytes.
 const BODY_EXCERPT: usize = 2048;
+
+const MAX_REDIRECTS: usize = 10;
 
 /// One connection: a GET whose stream says where to post.
 pub struct SseTransport {
@@ -61,19 +62,8 @@ impl SseTransport {
 }
 
 fn http_client(options: &SseClientOptions) -> Result<reqwest::Client, Error> {
-    // What a redirect leads to gets our headers, so it must be the same origin.
-    let same_origin = reqwest::redirect::Policy::custom(|attempt| {
-        let first = attempt.previous().first().map(Url::origin);
-        if attempt.previous().len() > 10 {
-            attempt.error("too many redirects")
-        } else if first.is_some_and(|first| first == attempt.url().origin()) {
-            attempt.follow()
-        } else {
-            attempt.error("redirected to another origin, which is not followed")
-        }
-    });
     reqwest::Client::builder()
-        .redirect(same_origin)
+        .redirect(reqwest::redirect::Policy::none())
         .tls_backend_preconfigured(tls(options)?)
         .user_agent(concat!("mcp-native/", env!("CARGO_PKG_VERSION")))
         .build()
@@ -84,7 +74,8 @@ fn http_client(options: &SseClientOptions) -> Result<reqwest::Client, Error> {
 fn tls(options: &SseClientOptions) -> Result<rustls::ClientConfig, Error> {
     let failed = |error: rustls::Error| Error::new(ErrorKind::Transport, format!("TLS cannot be set up: {error}"));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = Verifier::new_with_extra_roots(options.roots.iter().cloned(), Arc::clone(&provider)).map_err(failed)?;
+    let verifier =
+        Verifier::new_with_extra_roots(options.roots.iter().cloned(), Arc::clone(&provider)).map_err(failed)?;
     let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(failed)?
@@ -95,10 +86,41 @@ fn tls(options: &SseClientOptions) -> Result<rustls::ClientConfig, Error> {
     Ok(config)
 }
 
+/// Sends what `request` makes for a URL, and follows redirects within the origin: what another origin gets to see would
+/// include our headers. Only a redirect that keeps the method is followed, so that no message is lost on the way;
+/// `is_get` says that all of them do.
+async fn send(
+    mut url: Url,
+    is_get: bool,
+    failed: impl Fn(&reqwest::Error) -> Error,
+    request: impl Fn(Url) -> RequestBuilder,
+) -> Result<Response, Error> {
+    for _ in 0..=MAX_REDIRECTS {
+        let response = request(url.clone()).send().await.map_err(|error| failed(&error))?;
+        let followed = match response.status().as_u16() {
+            307 | 308 => true,
+            301..=303 => is_get,
+            _ => false,
+        };
+        let location = response.headers().get(header::LOCATION).and_then(|location| location.to_str().ok());
+        let Some(location) = location.filter(|_| followed) else { return accepted(response).await };
+        let next = response.url().join(location);
+        match next {
+            Ok(next) if next.origin() == url.origin() => url = next,
+            _ => {
+                let message = "the server redirects to another origin, which is not followed";
+                return Err(Error::new(ErrorKind::Http, message));
+            }
+        }
+    }
+    Err(Error::new(ErrorKind::Http, "the server redirects again and again"))
+}
+
 async fn open(http: reqwest::Client, url: Url, options: SseClientOptions) -> Result<SseTransport, Error> {
-    let request = http.get(url).headers(headers(&options).await?).header(header::ACCEPT, "text/event-stream");
-    let response = request.send().await.map_err(|error| failed("the stream cannot be opened", &error))?;
-    let response = accepted(response).await?;
+    let headers = headers(&options).await?;
+    let cannot = |error: &reqwest::Error| failed("the stream cannot be opened", error);
+    let get = |url| http.get(url).headers(headers.clone()).header(header::ACCEPT, "text/event-stream");
+    let response = send(url, true, cannot, get).await?;
     let media_type = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = media_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("text/event-stream") {
@@ -117,6 +139,7 @@ async fn open(http: reqwest::Client, url: Url, options: SseClientOptions) -> Res
 async fn headers(options: &SseClientOptions) -> Result<HeaderMap, Error> {
     let mut headers = options.headers.clone();
     if let Some(callback) = &options.header_callback {
+        // A header of the callback takes the place of a fixed one.
         headers.extend(callback().await?);
     }
     Ok(headers)
@@ -128,7 +151,8 @@ async fn accepted(response: Response) -> Result<Response, Error> {
     if status.is_success() {
         return Ok(response);
     }
-    let challenge = response.headers().get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let challenge =
+        response.headers().get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let body = excerpt(response).await;
     let data = serde_json::json!({ "status": status.as_u16(), "wwwAuthenticate": challenge, "body": body });
     let error = Error::new(ErrorKind::Http, format!("the server answered with HTTP status {status}"));
@@ -159,25 +183,24 @@ impl Stream {
                 .map_err(|_| Error::new(ErrorKind::Timeout, "the stream carried nothing for too long"))?,
             None => response.chunk().await,
         };
-        match chunk.map_err(|error| failed("the stream broke off", &error))? {
-            Some(chunk) => {
-                self.parser.feed(&chunk, &mut signal);
-                Ok(true)
-            }
-            None => {
-                self.response = None;
-                Ok(false)
-            }
+        if let Some(chunk) = chunk.map_err(|error| failed("the stream broke off", &error))? {
+            self.parser.feed(&chunk, &mut signal);
+            Ok(true)
+        } else {
+            self.response = None;
+            Ok(false)
         }
     }
 
     async fn endpoint(&mut self, base: &Url) -> Result<Url, Error> {
         let mut endpoint = None;
+        // What came with it; nothing may come before it.
         let mut early = Vec::new();
         while endpoint.is_none() {
             let more = self.read(None, |signal| match signal {
                 Signal::Event(event) if event.kind == "endpoint" && endpoint.is_none() => endpoint = Some(event.data),
-                other => early.push(other),
+                other if endpoint.is_some() => early.push(other),
+                _ => {}
             });
             if !more.await? {
                 return Err(Error::closed("the stream ended before it said where to post messages"));
@@ -209,7 +232,7 @@ fn resolve(base: &Url, endpoint: &str) -> Result<Url, Error> {
 fn incoming(signal: Signal) -> Option<Incoming> {
     match signal {
         Signal::Event(Event { kind, data, .. }) if kind == "message" && !data.is_empty() => Some(Incoming::new(data)),
-        Signal::TooLong => Some(Incoming::oversized(Bytes::new())),
+        Signal::TooLong(beginning) => Some(Incoming::oversized(beginning)),
         _ => None,
     }
 }
@@ -241,23 +264,31 @@ impl Transport for SseTransport {
     /// fails by itself; the session goes on.
     fn send(&self, message: Outgoing) -> TransportFuture<'_, ()> {
         Box::pin(async move {
-            let request = self
-                .http
-                .post(self.endpoint.clone())
-                .headers(headers(&self.options).await?)
-                .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
-                .timeout(self.options.post_limit)
-                .body(message.message);
-            let sent = request.send().await;
-            let response = sent.map_err(|error| message_failed(&error))?;
+            let headers = headers(&self.options).await.map_err(|error| {
+                let message = format!("there are no headers for the message: {}", error.message());
+                Error::new(ErrorKind::Http, message).with_source(error)
+            })?;
+            let cannot = |error: &reqwest::Error| {
+                Error::new(ErrorKind::Http, describe("the message could not be posted", error))
+            };
+            let post = |url| {
+                self.http
+                    .post(url)
+                    .headers(headers.clone())
+                    .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
+                    .timeout(self.options.post_limit)
+                    .body(message.message.clone())
+            };
             // Whatever 2xx it is, the answer comes on the stream (FC-025).
-            accepted(response).await.map(drop)
+            send(self.endpoint.clone(), false, cannot, post).await.map(drop)
         })
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
-            let _ = self.closed.send(true);
+            // Whoever reads lets go of the stream; without a reader it is free.
+            self.closed.send_replace(true);
+            self.stream.lock().await.response = None;
         })
     }
 }
@@ -276,9 +307,4 @@ fn describe(what: &str, error: &reqwest::Error) -> String {
 fn failed(what: &str, error: &reqwest::Error) -> Error {
     let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Transport };
     Error::new(kind, describe(what, error))
-}
-
-fn message_failed(error: &reqwest::Error) -> Error {
-    let status = error.status().map_or(0, |status: StatusCode| status.as_u16());
-    Error::new(ErrorKind::Http, describe(&format!("the message could not be posted (status {status})"), error))
 }

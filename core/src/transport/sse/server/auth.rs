@@ -10,7 +10,7 @@ use http::{HeaderMap, Method, StatusCode};
 use crate::middleware::BoxFuture;
 
 /// What an authentication hook sees of a GET or POST.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct AuthRequest {
     /// `GET` opens a session, `POST` sends a message.
@@ -19,6 +19,18 @@ pub struct AuthRequest {
     pub headers: HeaderMap,
     /// Where the connection comes from, if the server knows.
     pub peer: Option<SocketAddr>,
+}
+
+impl fmt::Debug for AuthRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values of headers may be secrets (SEC-09).
+        let names: Vec<_> = self.headers.keys().collect();
+        f.debug_struct("AuthRequest")
+            .field("method", &self.method)
+            .field("peer", &self.peer)
+            .field("headers", &names)
+            .finish()
+    }
 }
 
 /// Who a request is from. Sessions belong to the identity that opened them: messages of another one get 403.

@@ -3,7 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use http::header::{self, HeaderValue};
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::uri::Authority;
+use http::{HeaderMap, Response, StatusCode};
 
 use super::options::SseOptions;
 
@@ -18,7 +19,12 @@ pub(super) enum Verdict {
 
 /// Checks `Host` and `Origin` (SSE-05). An origin check alone does not stop DNS rebinding, where both names are the
 /// attacker's and a GET of the same origin has no `Origin` at all.
-pub(super) fn check(options: &SseOptions, headers: &HeaderMap, authority: Option<&str>, local: Option<SocketAddr>) -> Verdict {
+pub(super) fn check(
+    options: &SseOptions,
+    headers: &HeaderMap,
+    authority: Option<&str>,
+    local: Option<SocketAddr>,
+) -> Verdict {
     let host = headers.get(header::HOST).map(HeaderValue::to_str).transpose();
     let Ok(host) = host else { return Verdict::Refuse("the Host header is not readable") };
     let Some(host) = host.or(authority) else { return Verdict::Refuse("the Host header is missing") };
@@ -39,7 +45,11 @@ pub(super) fn check(options: &SseOptions, headers: &HeaderMap, authority: Option
 
 fn host_allowed(options: &SseOptions, host: &str, local: Option<SocketAddr>) -> bool {
     let host = host.to_ascii_lowercase();
-    let name = without_port(&host);
+    // Without the port. Who would be let in by name must not hide behind something in front of an `@`.
+    let Some(authority) = host.parse::<Authority>().ok().filter(|authority| !authority.as_str().contains('@')) else {
+        return false;
+    };
+    let name = authority.host();
     if matches!(name, "localhost" | "127.0.0.1" | "[::1]") {
         return true;
     }
@@ -49,13 +59,6 @@ fn host_allowed(options: &SseOptions, host: &str, local: Option<SocketAddr>) -> 
     // The very address that the connection came in on can be no name of somebody else's.
     let ip = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     local.is_some_and(|local| ip == Ok(local.ip()))
-}
-
-fn without_port(host: &str) -> &str {
-    if let Some(end) = host.strip_prefix('[').and_then(|rest| rest.find(']')) {
-        return &host[..end + 2];
-    }
-    host.split_once(':').map_or(host, |(name, _)| name)
 }
 
 /// The answer to a pre-flight of a listed origin.
@@ -80,9 +83,9 @@ pub(super) fn allow_origin(headers: &mut HeaderMap, origin: Option<&HeaderValue>
     }
 }
 
-/// Whether a browser asks before it acts.
-pub(super) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
-    method == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+/// Whether an OPTIONS is that of a browser which asks before it acts.
+pub(super) fn is_preflight(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
 /// `application/json`, with any parameters, in any case (FC-022).

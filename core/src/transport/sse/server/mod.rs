@@ -10,6 +10,7 @@
 //! | the hook says no | its status; another identity than the stream's: 403 |
 //! | another method; content type; too long a body | 405; 415; 413 (SSE-20) |
 //! | too many sessions; of one identity; shutting down | 503; 429; 503 |
+//! | the body does not arrive in time | 408 |
 
 mod auth;
 mod counters;
@@ -19,6 +20,7 @@ mod serve;
 mod sessions;
 mod stream;
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -26,15 +28,15 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, OriginalUri, Request, State};
 use axum::response::Response;
-use axum::routing::{MethodRouter, get};
+use axum::routing::{any, get};
 use bytes::Bytes;
 use http::header::{self, HeaderValue};
 use http::{Extensions, HeaderMap, Method, StatusCode, Uri};
+use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-use crate::protocol::envelope;
+use crate::protocol::{RequestId, envelope};
 use crate::server::Server;
-use crate::session::Session;
 
 pub use auth::{AuthRequest, Authenticate, BearerTokens, Identity, Refusal, bearer_tokens};
 pub use counters::{SseCounters, SseSnapshot};
@@ -43,12 +45,12 @@ pub use serve::SseServer;
 pub use sessions::{ShutdownReport, SseHandle};
 
 use gate::Verdict;
-use sessions::{Entry, Sessions};
-use stream::{StreamBody, StreamOutlet};
+use sessions::Sessions;
+use stream::{Cut, StreamBody, StreamOutlet};
 
 /// What is known of the HTTP request that carried a message; see
 /// [`RequestContext::http`](crate::server::RequestContext::http).
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpRequest {
     /// The headers of the POST.
@@ -57,6 +59,15 @@ pub struct HttpRequest {
     pub peer: Option<SocketAddr>,
     /// Who it is from.
     pub identity: Identity,
+}
+
+impl fmt::Debug for HttpRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values of headers may be secrets (SEC-09).
+        let names: Vec<_> = self.headers.keys().collect();
+        let mut out = f.debug_struct("HttpRequest");
+        out.field("peer", &self.peer).field("identity", &self.identity).field("headers", &names).finish()
+    }
 }
 
 /// The address that a connection came in on, for the check of the `Host` header.
@@ -70,9 +81,10 @@ impl Server {
     pub fn sse_router(&self, options: SseOptions) -> (Router, SseHandle) {
         let sessions = Arc::new(Sessions::new(self.clone(), options));
         let options = &sessions.options;
-        let stream: MethodRouter<Arc<Sessions>> = get(open_stream).options(preflight);
-        let message: MethodRouter<Arc<Sessions>> = axum::routing::post(post_message).options(preflight);
-        let mut router = Router::new().route(&options.sse_path, stream).route(&options.message_path, message);
+        // Not `get` and `post`: a HEAD would open a session, and refusals of other methods would not be counted.
+        let mut router = Router::new()
+            .route(&options.sse_path, any(stream_requested))
+            .route(&options.message_path, any(message_requested));
         if options.health {
             router = router.route("/healthz", get(health));
         }
@@ -119,23 +131,49 @@ async fn admit(
     }
 }
 
-async fn open_stream(
+async fn stream_requested(
     State(sessions): State<Arc<Sessions>>,
     OriginalUri(original): OriginalUri,
     request: Request,
 ) -> Response {
+    match *request.method() {
+        Method::GET => open_stream(sessions, original, request).await,
+        Method::OPTIONS => preflight(&sessions, &original, request, "GET, OPTIONS"),
+        _ => wrong_method(&sessions, "GET, OPTIONS"),
+    }
+}
+
+async fn message_requested(
+    State(sessions): State<Arc<Sessions>>,
+    OriginalUri(original): OriginalUri,
+    request: Request,
+) -> Response {
+    match *request.method() {
+        Method::POST => post_message(sessions, original, request).await,
+        Method::OPTIONS => preflight(&sessions, &original, request, "POST, OPTIONS"),
+        _ => wrong_method(&sessions, "POST, OPTIONS"),
+    }
+}
+
+fn wrong_method(sessions: &Sessions, allow: &'static str) -> Response {
+    let mut response = sessions.refuse(StatusCode::METHOD_NOT_ALLOWED, "this method is not served here", None);
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+    response
+}
+
+async fn open_stream(sessions: Arc<Sessions>, original: Uri, request: Request) -> Response {
     let (head, _) = request.into_parts();
     let admitted = match admit(&sessions, &head.method, &original, &head.headers, &head.extensions).await {
         Ok(admitted) => admitted,
         Err(response) => return response,
     };
-    let outlet = StreamOutlet::default();
-    let session = match sessions.open(&admitted.identity, outlet.clone()) {
-        Ok(session) => session,
+    let outlet = StreamOutlet::new(head.extensions.get::<Cut>().cloned());
+    let (ticket, session) = match sessions.open(&admitted.identity, &outlet) {
+        Ok(opened) => opened,
         Err((status, why)) => return sessions.refuse(status, why, admitted.origin.as_ref()),
     };
-    let endpoint = endpoint(&sessions.options, &original, &session);
-    let body = StreamBody::new(session, outlet, Arc::clone(&sessions), &endpoint);
+    let endpoint = endpoint(&sessions.options, &original, &ticket);
+    let body = StreamBody::new(ticket, session, outlet, Arc::clone(&sessions), &endpoint);
     let mut response = Response::new(Body::new(body));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -147,17 +185,15 @@ async fn open_stream(
 
 /// The URI that the client posts to: relative to the origin, behind whatever the routes are mounted under and whatever a
 /// proxy takes away (FC-017).
-fn endpoint(options: &SseOptions, original: &Uri, session: &Session) -> String {
+fn endpoint(options: &SseOptions, original: &Uri, ticket: &str) -> String {
     let mount = original.path().strip_suffix(&options.sse_path).unwrap_or_default().trim_end_matches('/');
     let public = options.public_prefix.as_deref().unwrap_or_default();
-    format!("{public}{mount}{}?sessionId={}", options.message_path, session.id)
+    let path = format!("{public}{mount}{}", options.message_path);
+    // Two slashes at the beginning would name another host.
+    format!("/{}?sessionId={ticket}", path.trim_start_matches('/'))
 }
 
-async fn post_message(
-    State(sessions): State<Arc<Sessions>>,
-    OriginalUri(original): OriginalUri,
-    request: Request,
-) -> Response {
+async fn post_message(sessions: Arc<Sessions>, original: Uri, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let admitted = match admit(&sessions, &head.method, &original, &head.headers, &head.extensions).await {
         Ok(admitted) => admitted,
@@ -177,53 +213,62 @@ async fn post_message(
     if !gate::is_json(&head.headers) {
         return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the content type must be application/json");
     }
-    let message = match read_body(body, sessions.options.body_limit).await {
+    let message = match read_body(body, &sessions.options).await {
         Ok(message) => message,
         Err((status, why)) => return refuse(status, why),
     };
     if sessions.is_shutting_down() {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down");
     }
-    sessions.counters.received(message.len());
-    let http = HttpRequest { headers: head.headers, peer: admitted.peer, identity: admitted.identity };
-    match deliver(&entry, &message, http) {
-        Ok(()) => answer(StatusCode::ACCEPTED, "Accepted", origin.as_ref()),
+    let id = match request_id(&message, entry.session.depth_limit()) {
+        Ok(id) => id,
         Err(body) => {
-            sessions.counters.refused();
-            let mut response = answer(StatusCode::BAD_REQUEST, body, origin.as_ref());
+            let mut response = refuse(StatusCode::BAD_REQUEST, &body);
             response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-            response
+            return response;
         }
+    };
+    let http = HttpRequest { headers: head.headers, peer: admitted.peer, identity: admitted.identity };
+    if entry.session.receive_with(&message, id, Arc::new(http)) {
+        sessions.counters.received(message.len());
+        answer(StatusCode::ACCEPTED, "Accepted", origin.as_ref())
+    } else if sessions.is_shutting_down() {
+        refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down")
+    } else {
+        refuse(StatusCode::NOT_FOUND, "the session has ended")
     }
 }
 
-/// Hands a message to its session; one that is none is refused with a JSON-RPC error as the body, and the stream hears
-/// nothing of it (SSE-11).
-fn deliver(entry: &Entry, message: &Bytes, http: HttpRequest) -> Result<(), String> {
-    let id = match envelope::parse(message, entry.session.depth_limit()) {
-        Ok(envelope::Message::Request { id, .. }) => Some(id),
-        Ok(_) => None,
-        Err(malformed) if malformed.answer == envelope::Answer::Never || malformed.id.is_some() => None,
+/// The id of a message, if it is a request. What is no message is refused with a JSON-RPC error as the body, and the
+/// stream hears nothing of it (SSE-11).
+fn request_id(message: &Bytes, depth: usize) -> Result<Option<RequestId>, String> {
+    match envelope::parse(message, depth) {
+        Ok(envelope::Message::Request { id, .. }) => Ok(Some(id)),
+        Ok(_) => Ok(None),
+        Err(malformed) if malformed.answer == envelope::Answer::Never || malformed.id.is_some() => Ok(None),
         Err(malformed) => {
             let unreadable = matches!(malformed.fault, envelope::Fault::NotUtf8 | envelope::Fault::NotJson);
             let code = if unreadable { -32700 } else { -32600 };
             let error = serde_json::json!({
                 "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": malformed.fault.to_string() }
             });
-            return Err(error.to_string());
+            Err(error.to_string())
         }
-    };
-    entry.session.receive_with(message, id, Arc::new(http));
-    Ok(())
+    }
 }
 
-async fn read_body(body: Body, limit: usize) -> Result<Bytes, (StatusCode, &'static str)> {
-    match Limited::new(body, limit).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err((StatusCode::PAYLOAD_TOO_LARGE, "the message is longer than the limit"))
-        }
-        Err(_) => Err((StatusCode::BAD_REQUEST, "the body could not be read")),
+async fn read_body(body: Body, options: &SseOptions) -> Result<Bytes, (StatusCode, &'static str)> {
+    const TOO_LONG: (StatusCode, &str) = (StatusCode::PAYLOAD_TOO_LARGE, "the message is longer than the limit");
+    // A length that is announced need not be waited for.
+    if body.size_hint().lower() > options.body_limit as u64 {
+        return Err(TOO_LONG);
+    }
+    let read = Limited::new(body, options.body_limit).collect();
+    match tokio::time::timeout(options.body_time, read).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(TOO_LONG),
+        Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the body could not be read")),
+        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")),
     }
 }
 
@@ -233,15 +278,13 @@ fn session_id(query: Option<&str>) -> Option<String> {
     pairs.find(|(name, _)| *name == "sessionId").map(|(_, value)| value.to_owned())
 }
 
-async fn preflight(State(sessions): State<Arc<Sessions>>, OriginalUri(original): OriginalUri, request: Request) -> Response {
+fn preflight(sessions: &Sessions, original: &Uri, request: Request, allow: &'static str) -> Response {
     let (head, _) = request.into_parts();
     let authority = original.authority().map(http::uri::Authority::as_str);
     let local = head.extensions.get::<LocalAddr>().map(|local| local.0);
     match gate::check(&sessions.options, &head.headers, authority, local) {
-        Verdict::Pass(Some(origin)) if gate::is_preflight(&head.method, &head.headers) => {
-            gate::preflight(&head.headers, &origin)
-        }
-        Verdict::Pass(_) => sessions.refuse(StatusCode::METHOD_NOT_ALLOWED, "this is no pre-flight", None),
+        Verdict::Pass(Some(origin)) if gate::is_preflight(&head.headers) => gate::preflight(&head.headers, &origin),
+        Verdict::Pass(_) => wrong_method(sessions, allow),
         Verdict::Refuse(why) => sessions.refuse(StatusCode::FORBIDDEN, why, None),
     }
 }
@@ -259,4 +302,3 @@ fn answer(status: StatusCode, body: impl Into<Body>, origin: Option<&HeaderValue
     gate::allow_origin(headers, origin);
     response
 }
-

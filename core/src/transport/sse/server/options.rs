@@ -18,6 +18,7 @@ pub struct SseOptions {
     pub(super) auth: Option<Arc<dyn Authenticate>>,
     pub(super) body_limit: usize,
     pub(super) header_time: Duration,
+    pub(super) body_time: Duration,
     pub(super) max_sessions: usize,
     pub(super) max_sessions_per_identity: usize,
     pub(super) comment_interval: Option<Duration>,
@@ -35,6 +36,7 @@ impl Default for SseOptions {
             auth: None,
             body_limit: 8 * 1024 * 1024,
             header_time: Duration::from_secs(30),
+            body_time: Duration::from_secs(60),
             max_sessions: 10_000,
             max_sessions_per_identity: usize::MAX,
             comment_interval: Some(Duration::from_secs(15)),
@@ -76,7 +78,7 @@ impl SseOptions {
     /// pre-flights. Requests of other origins get 403 (SSE-05). Default: none.
     #[must_use]
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
-        self.allowed_origins.push(origin.into().to_ascii_lowercase());
+        self.allowed_origins.push(origin.into().trim_end_matches('/').to_ascii_lowercase());
         self
     }
 
@@ -110,6 +112,13 @@ impl SseOptions {
         self
     }
 
+    /// How long the body of a POST may take to arrive. Default 60 s; beyond, 408.
+    #[must_use]
+    pub fn body_time(mut self, limit: Duration) -> Self {
+        self.body_time = limit;
+        self
+    }
+
     /// How many sessions there may be at once. Default 10 000; beyond, 503.
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
@@ -125,7 +134,7 @@ impl SseOptions {
     }
 
     /// How often an idle stream carries a comment, so that proxies keep it open and dead peers are found (SSE-17).
-    /// Default 15 s; `None` for never.
+    /// Default 15 s, at least 10 ms; `None` for never.
     #[must_use]
     pub fn comment_interval(mut self, interval: impl Into<Option<Duration>>) -> Self {
         self.comment_interval = interval.into();

@@ -12,7 +12,8 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::sessions::{SseHandle, ShutdownReport};
+use super::sessions::{LAST_ANSWERS, ShutdownReport, SseHandle};
+use super::stream::Cut;
 use super::{LocalAddr, SseOptions};
 use crate::error::{Error, ErrorKind};
 use crate::server::Server;
@@ -40,9 +41,9 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         let header_time = options.header_time;
         let (router, handle) = self.sse_router(options);
-        let (stop, stopped) = watch::channel(false);
-        tokio::spawn(accept(listener, router, header_time, stopped));
-        Ok(SseServer { handle, address, stop: Arc::new(stop) })
+        let stop = Arc::new(watch::Sender::new(false));
+        tokio::spawn(accept(listener, router, header_time, Arc::clone(&stop)));
+        Ok(SseServer { handle, address, stop })
     }
 }
 
@@ -57,19 +58,22 @@ impl SseServer {
         &self.handle
     }
 
-    /// Stops listening and ends the sessions in good order; see [`SseHandle::shutdown`].
+    /// Ends the sessions in good order, see [`SseHandle::shutdown`]; then stops listening and ends all connections.
     pub async fn shutdown(&self, grace: Duration) -> ShutdownReport {
         let report = self.handle.shutdown(grace).await;
-        let _ = self.stop.send(true);
+        self.stop.send_replace(true);
+        // Each connection looks at it until it ends, and none takes longer than the last answers may.
+        self.stop.closed().await;
         report
     }
 }
 
-async fn accept(listener: TcpListener, router: Router, header_time: Duration, mut stopped: watch::Receiver<bool>) {
+async fn accept(listener: TcpListener, router: Router, header_time: Duration, stop: Arc<watch::Sender<bool>>) {
+    let mut stopped = stop.subscribe();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = stopped.changed() => return,
+            () = told(&mut stopped) => return,
         };
         match accepted {
             Ok((stream, peer)) => {
@@ -93,8 +97,11 @@ async fn serve(
 ) {
     let _ = stream.set_nodelay(true);
     let local = stream.local_addr().ok();
+    let cut = Cut::default();
+    let cut_by_stream = cut.clone();
     let service = hyper::service::service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(ConnectInfo(peer));
+        request.extensions_mut().insert(cut_by_stream.clone());
         if let Some(local) = local {
             request.extensions_mut().insert(LocalAddr(local));
         }
@@ -107,13 +114,23 @@ async fn serve(
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let served = tokio::select! {
-        served = connection.as_mut() => served,
-        _ = stopped.changed() => {
+        served = connection.as_mut() => Some(served),
+        () = cut.happened() => None,
+        () = told(&mut stopped) => {
             connection.as_mut().graceful_shutdown();
-            connection.await
+            tokio::time::timeout(LAST_ANSWERS, connection).await.ok()
         }
     };
-    if let Err(error) = served {
-        tracing::debug!(%error, "an HTTP connection ended badly");
+    match served {
+        Some(Ok(())) => {}
+        Some(Err(error)) => tracing::debug!(%error, "an HTTP connection ended badly"),
+        None => tracing::debug!("an HTTP connection was cut, because the other side does not read"),
+    }
+}
+
+async fn told(stopped: &mut watch::Receiver<bool>) {
+    // An error says that nobody is there who could tell.
+    if stopped.wait_for(|stopped| *stopped).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }

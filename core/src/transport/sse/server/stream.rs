@@ -5,13 +5,15 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use bytes::Bytes;
 use http_body::{Body, Frame};
+use tokio::sync::Notify;
 
-use super::Sessions;
+use super::sessions::{LAST_ANSWERS, Sessions, Ticket};
 use crate::engine::CloseReason;
-use crate::session::runtime::lock;
+use crate::session::runtime::{Clock, lock};
 use crate::session::{Outlet, Session};
 use crate::transport::sse::codec::write_event;
 
@@ -27,9 +29,31 @@ struct Shared {
     waker: Mutex<Option<Waker>>,
     ended: AtomicBool,
     comment: AtomicBool,
+    /// The body is gone: there is no stream any more.
+    gone: AtomicBool,
+    /// Ends the connection, if it is one of our own listener.
+    cut: Option<Cut>,
+}
+
+/// Ends a connection from outside.
+#[derive(Clone, Default)]
+pub(super) struct Cut(Arc<Notify>);
+
+impl Cut {
+    pub(super) fn now(&self) {
+        self.0.notify_one();
+    }
+
+    pub(super) async fn happened(&self) {
+        self.0.notified().await;
+    }
 }
 
 impl StreamOutlet {
+    pub(super) fn new(cut: Option<Cut>) -> StreamOutlet {
+        StreamOutlet { shared: Arc::new(Shared { cut, ..Shared::default() }) }
+    }
+
     fn wake(&self) {
         let waker = lock(&self.shared.waker).take();
         if let Some(waker) = waker {
@@ -55,6 +79,15 @@ impl Outlet for StreamOutlet {
     fn close(&self, _session: &Arc<Session>) {
         self.shared.ended.store(true, Ordering::Release);
         self.wake();
+        // A connection whose reader has stalled is never asked for more, and would stay as it is.
+        if self.shared.cut.is_some() && !self.shared.gone.load(Ordering::Acquire) {
+            let shared = Arc::clone(&self.shared);
+            Clock::at(Instant::now() + LAST_ANSWERS, move || {
+                if let Some(cut) = shared.cut.as_ref().filter(|_| !shared.gone.load(Ordering::Acquire)) {
+                    cut.now();
+                }
+            });
+        }
     }
 }
 
@@ -63,6 +96,7 @@ const FRAME_BYTES: usize = 64 * 1024;
 
 /// The body of the response. Dropping it, which is what happens when the connection ends, ends the session (DOWN-05).
 pub(super) struct StreamBody {
+    ticket: Ticket,
     session: Arc<Session>,
     outlet: StreamOutlet,
     sessions: Arc<Sessions>,
@@ -73,10 +107,16 @@ pub(super) struct StreamBody {
 }
 
 impl StreamBody {
-    pub(super) fn new(session: Arc<Session>, outlet: StreamOutlet, sessions: Arc<Sessions>, endpoint: &str) -> StreamBody {
+    pub(super) fn new(
+        ticket: Ticket,
+        session: Arc<Session>,
+        outlet: StreamOutlet,
+        sessions: Arc<Sessions>,
+        endpoint: &str,
+    ) -> StreamBody {
         let mut first = Vec::with_capacity(endpoint.len() + 32);
         write_event(&mut first, "endpoint", endpoint);
-        StreamBody { session, outlet, sessions, first: Some(first.into()), in_flight: 0 }
+        StreamBody { ticket, session, outlet, sessions, first: Some(first.into()), in_flight: 0 }
     }
 
     /// The next events that wait, as one frame.
@@ -90,8 +130,12 @@ impl StreamBody {
             // A session's output is JSON, which is UTF-8.
             write_event(&mut frame, "message", std::str::from_utf8(&message).unwrap_or_default());
         }
-        self.sessions.counters.sent(frame.len());
         (!frame.is_empty()).then(|| frame.into())
+    }
+
+    fn send(&self, frame: Bytes) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.sessions.counters.sent(frame.len());
+        Poll::Ready(Some(Ok(Frame::data(frame))))
     }
 }
 
@@ -101,7 +145,7 @@ impl Body for StreamBody {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         if let Some(first) = self.first.take() {
-            return Poll::Ready(Some(Ok(Frame::data(first))));
+            return self.send(first);
         }
         // Being asked for more means that the connection took the last frame.
         let taken = std::mem::take(&mut self.in_flight);
@@ -111,13 +155,13 @@ impl Body for StreamBody {
         *lock(&self.outlet.shared.waker) = Some(cx.waker().clone());
         let ended = self.outlet.shared.ended.load(Ordering::Acquire);
         if let Some(frame) = self.take() {
-            return Poll::Ready(Some(Ok(Frame::data(frame))));
+            return self.send(frame);
         }
         if ended {
             return Poll::Ready(None);
         }
         if self.outlet.shared.comment.swap(false, Ordering::AcqRel) {
-            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b":\n\n")))));
+            return self.send(Bytes::from_static(b":\n\n"));
         }
         Poll::Pending
     }
@@ -125,7 +169,8 @@ impl Body for StreamBody {
 
 impl Drop for StreamBody {
     fn drop(&mut self) {
-        self.sessions.remove(&self.session.id);
+        self.outlet.shared.gone.store(true, Ordering::Release);
+        self.sessions.remove(&self.ticket);
         self.session.close(CloseReason::Peer { detail: Some("the event stream has ended".to_owned()) });
     }
 }
