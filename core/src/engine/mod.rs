@@ -44,7 +44,7 @@ use inbound::Inbound;
 use lifecycle::State;
 use outbound::Outbound;
 use outbox::Outbox;
-use timers::Timers;
+use timers::{Drain, Timers};
 
 /// The state machine of one session, for either role.
 #[derive(Debug)]
@@ -207,7 +207,8 @@ impl Engine {
         // Nobody can answer our requests any more.
         self.fail_all(&reason.error());
         self.held.clear();
-        self.timers.drain_until(later(now, self.config.limits.eof_grace));
+        let until = later(now, self.config.limits.eof_grace);
+        self.timers.drain(Drain { until, reason });
     }
 
     /// Ends the session from this side in good order: calls already accepted may finish within `grace`, then the rest is
@@ -216,7 +217,7 @@ impl Engine {
         if self.inbound.in_flight() == 0 {
             self.close(CloseReason::Local);
         } else if !self.is_closed() && !self.timers.draining() {
-            self.timers.drain_until(later(now, grace));
+            self.timers.drain(Drain { until: later(now, grace), reason: CloseReason::Local });
         }
     }
 

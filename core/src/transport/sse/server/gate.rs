@@ -3,7 +3,6 @@
 use std::net::{IpAddr, SocketAddr};
 
 use http::header::{self, HeaderValue};
-use http::uri::Authority;
 use http::{HeaderMap, Response, StatusCode};
 
 use super::options::SseOptions;
@@ -45,11 +44,7 @@ pub(super) fn check(
 
 fn host_allowed(options: &SseOptions, host: &str, local: Option<SocketAddr>) -> bool {
     let host = host.to_ascii_lowercase();
-    // Without the port. Who would be let in by name must not hide behind something in front of an `@`.
-    let Some(authority) = host.parse::<Authority>().ok().filter(|authority| !authority.as_str().contains('@')) else {
-        return false;
-    };
-    let name = authority.host();
+    let Some(name) = without_port(&host) else { return false };
     if matches!(name, "localhost" | "127.0.0.1" | "[::1]") {
         return true;
     }
@@ -59,6 +54,18 @@ fn host_allowed(options: &SseOptions, host: &str, local: Option<SocketAddr>) -> 
     // The very address that the connection came in on can be no name of somebody else's.
     let ip = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     local.is_some_and(|local| ip == Ok(local.ip()))
+}
+
+/// The name or address of a `Host` header; `None` if what follows it is no port.
+fn without_port(host: &str) -> Option<&str> {
+    let end = match host.strip_prefix('[') {
+        Some(rest) => rest.find(']')? + 2,
+        None => host.find(':').unwrap_or(host.len()),
+    };
+    let (name, rest) = host.split_at(end);
+    let is_port =
+        |rest: &str| rest.strip_prefix(':').is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+    (rest.is_empty() || is_port(rest)).then_some(name)
 }
 
 /// The answer to a pre-flight of a listed origin.
