@@ -38,6 +38,7 @@ async fn sse_12_the_endpoint_is_resolved_against_the_address_of_the_stream() {
             stream
         };
         let connect = builder().sse(format!("{origin}/a/sse?key=1"), SseClientOptions::new());
+        let (connect, script) = (Box::pin(connect), Box::pin(script));
         let (client, _stream) = soon(async { tokio::join!(connect, script) }).await;
         let error = client.expect_err("refused");
         assert_eq!(error.kind(), ErrorKind::Http);

@@ -112,17 +112,12 @@ pub(crate) async fn ask(address: SocketAddr, line: &str, headers: &[(&str, &str)
 
 /// The head of a request such as `GET /sse`; a `Host` among the headers takes the place of the right one.
 pub(crate) fn head(address: SocketAddr, line: &str, headers: &[(&str, &str)], length: usize) -> String {
-    let mut head = format!("{line} HTTP/1.1\r\n");
-    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-        head += &format!("host: {address}\r\n");
-    }
-    for (name, value) in headers {
-        head += &format!("{name}: {value}\r\n");
-    }
-    if length > 0 {
-        head += &format!("content-length: {length}\r\n");
-    }
-    head + "\r\n"
+    let has_host = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let mut lines = vec![format!("{line} HTTP/1.1")];
+    lines.extend((!has_host).then(|| format!("host: {address}")));
+    lines.extend(headers.iter().map(|(name, value)| format!("{name}: {value}")));
+    lines.extend((length > 0).then(|| format!("content-length: {length}")));
+    lines.join("\r\n") + "\r\n\r\n"
 }
 
 /// A client that is played by the test.

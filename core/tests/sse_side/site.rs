@@ -128,7 +128,8 @@ impl Site {
         options: SseClientOptions,
         script: impl Future<Output = T>,
     ) -> (Result<Client, Error>, T) {
-        let connect = builder().sse(self.origin() + "/sse", options);
+        let connect = Box::pin(builder().sse(self.origin() + "/sse", options));
+        let script = Box::pin(script);
         soon(async { tokio::join!(connect, script) }).await
     }
 }

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use crate::common::{builder, request};
 use crate::raw::{Connection, JSON, Peer, ask, head, open, serve};
 
+/// Target, headers, body; the status of the answer.
+type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, u16);
+
 // proves: SSE-09, SSE-10, SSE-11, SSE-20, FC-022, FC-034
 #[tokio::test]
 async fn posts_are_accepted_or_refused_with_the_right_status_and_the_session_lives_on() {
@@ -20,7 +23,7 @@ async fn posts_are_accepted_or_refused_with_the_right_status_and_the_session_liv
     let other = format!("{endpoint}&other=1");
     let unknown = "/messages?sessionId=00000000000000000000000000000000";
     let before = server.handle().counters().snapshot();
-    let table: &[(&str, &[(&str, &str)], &str, u16)] = &[
+    let table: &[Row<'_>] = &[
         (&endpoint, &[JSON], &message, 202),
         (&endpoint, &[utf8], &message, 202),
         (&endpoint, &[loud], &message, 202),

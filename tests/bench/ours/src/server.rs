@@ -28,7 +28,8 @@ struct Extra {
 fn main() -> Result<(), mcp_native::Error> {
     let server = Server::new("bench", "1.0");
     server.tool(tool("echo").description("Echo the text").handler(|args: Echo, _| async move { Ok(args.text) }))?;
-    server.tool(tool("add").description("Add two integers").handler(|args: Add, _| async move { Ok(args.a + args.b) }))?;
+    server
+        .tool(tool("add").description("Add two integers").handler(|args: Add, _| async move { Ok(args.a + args.b) }))?;
     let extra = std::env::var("BENCH_TOOLS").ok().and_then(|tools| tools.parse().ok()).unwrap_or(0);
     for i in 0..extra {
         let description = format!("Tool number {i}: joins a name and a count");
