@@ -20,7 +20,7 @@ test: ## runs every test, as continuous integration does
 
 bench: ## measures us beside rmcp and minimal programs (BENCH_ARGS=--quick for less)
 	@scripts/setup rust python
-	cargo bench --locked -p mcp-native
+	cargo bench --locked -p mcp-native --bench engine
 	tests/bench/run.py rust $(BENCH_ARGS)
 
 fmt: ## formats the sources

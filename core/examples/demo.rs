@@ -88,9 +88,9 @@ async fn main() -> Outcome {
     let info = client.server_info().ok_or("the server did not say who it is")?;
     server_says(&format!("I am {} {}, speaking {}", info.name, info.version, client.revision()));
     if scene == "files" {
-        files(&client, &folder).await?
+        files(&client, &folder).await?;
     } else {
-        everything(&client, updates).await?
+        everything(&client, updates).await?;
     }
     let end = client.close().await.ok_or("the server was no child process")?;
     say("", &format!("the session is closed, the server {end}"));

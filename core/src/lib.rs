@@ -64,6 +64,11 @@ mod session;
 #[cfg(feature = "io")]
 pub mod transport;
 
+/// The README's code is compiled with the documentation's.
+#[cfg(all(doctest, feature = "io"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 #[cfg(feature = "io")]
 pub use client::{Client, ClientBuilder};
 pub use error::{Error, ErrorKind, Result};

@@ -153,7 +153,7 @@ impl Session {
 
     /// The peer sends this.
     fn send(&mut self, message: impl std::borrow::Borrow<Value>) {
-        self.send_text(&message.borrow().to_string());
+        self.send_text(message.borrow().to_string());
     }
 
     fn send_text(&mut self, text: impl AsRef<[u8]>) {

@@ -10,6 +10,12 @@ struct Recorder {
     lines: String,
 }
 
+/// Two digits a byte.
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from_digit(nibble.into(), 16).expect("a nibble is one digit");
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
 impl Recorder {
     fn new(session: Session) -> Recorder {
         Recorder { begin: session.now, session, lines: String::new() }
@@ -20,9 +26,10 @@ impl Recorder {
         let mut line = json!({ "dir": dir, "t": t, "session": "s" });
         match std::str::from_utf8(frame) {
             Ok(text) => line["frame"] = json!(text),
-            Err(_) => line["frame_hex"] = frame.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into(),
+            Err(_) => line["frame_hex"] = hexadecimal(frame).into(),
         }
-        self.lines += &format!("{line}\n");
+        self.lines += &line.to_string();
+        self.lines.push('\n');
     }
 
     fn receive(&mut self, message: impl std::borrow::Borrow<Value>) {

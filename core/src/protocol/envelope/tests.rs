@@ -121,3 +121,80 @@ fn jrpc_29_depth_is_bounded_and_brackets_in_strings_do_not_count() {
     let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":"{}\"[["}}}}"#, "[{".repeat(500));
     assert!(parse(text.as_bytes(), 128).is_ok());
 }
+
+/// Each message without one of its members, by the member's name.
+fn without_each(message: &str) -> Vec<(String, String)> {
+    let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(message).expect("an object");
+    let without = |name: &String| {
+        let mut fewer = members.clone();
+        fewer.remove(name);
+        (name.clone(), serde_json::Value::Object(fewer).to_string())
+    };
+    members.keys().map(without).collect()
+}
+
+// proves: SCH-T01
+#[test]
+fn sch_t01_a_request_has_a_version_an_id_and_a_method() {
+    let minimal = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert!(matches!(parse(minimal.as_bytes(), 128), Ok(Message::Request { params: None, .. })));
+    for (name, text) in without_each(minimal) {
+        let found = parse(text.as_bytes(), 128);
+        assert!(!matches!(found, Ok(Message::Request { .. })), "without {name}: {found:?}");
+    }
+    let full = br#"{"jsonrpc":"2.0","id":"a","method":"m","params":{"a":[1.0,null]},"zz":1}"#;
+    let Ok(Message::Request { id, method, params }) = parse(full, 128) else { panic!("a full request") };
+    assert_eq!((id, &*method, params), (RequestId::from("a"), "m", Some(r#"{"a":[1.0,null]}"#)));
+}
+
+// proves: SCH-T02
+#[test]
+fn sch_t02_a_notification_has_a_version_and_a_method() {
+    let minimal = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert!(matches!(parse(minimal.as_bytes(), 128), Ok(Message::Notification { params: None, .. })));
+    for (name, text) in without_each(minimal) {
+        assert!(parse(text.as_bytes(), 128).is_err(), "without {name}");
+    }
+    let full = br#"{"jsonrpc":"2.0","method":"m","params":{"a":{}},"zz":[1]}"#;
+    let Ok(Message::Notification { method, params }) = parse(full, 128) else { panic!("a full notification") };
+    assert_eq!((&*method, params), ("m", Some(r#"{"a":{}}"#)));
+}
+
+// proves: SCH-T03
+#[test]
+fn sch_t03_a_response_has_a_version_an_id_and_a_result() {
+    let minimal = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    let result = |text: &str| match parse(text.as_bytes(), 128) {
+        Ok(Message::Response { id, outcome: Outcome::Result(result) }) => Some((id, result.to_owned())),
+        _ => None,
+    };
+    assert_eq!(result(minimal), Some((RequestId::from(1_i64), "{}".to_owned())));
+    for (name, text) in without_each(minimal) {
+        assert_eq!(result(&text), None, "without {name}");
+    }
+    let full = r#"{"jsonrpc":"2.0","id":"a","result":{"_meta":{"k":1e3},"x":null},"zz":1}"#;
+    assert_eq!(result(full), Some((RequestId::from("a"), r#"{"_meta":{"k":1e3},"x":null}"#.to_owned())));
+}
+
+// proves: SCH-T04
+#[test]
+fn sch_t04_an_error_has_a_version_an_id_a_code_and_a_message() {
+    let error = |text: &str| match parse(text.as_bytes(), 128) {
+        Ok(Message::Response { id, outcome: Outcome::Error(error) }) => {
+            Some((id, error.code, error.message.into_owned(), error.data.map(str::to_owned)))
+        }
+        _ => None,
+    };
+    let minimal = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}"#;
+    assert_eq!(error(minimal), Some((RequestId::from(1_i64), -1, "m".to_owned(), None)));
+    for (name, text) in without_each(minimal) {
+        assert_eq!(error(&text), None, "without {name}");
+    }
+    for (name, inner) in without_each(r#"{"code":-1,"message":"m"}"#) {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{inner}}}"#);
+        assert_eq!(error(&text), None, "without {name}");
+    }
+    let full = r#"{"jsonrpc":"2.0","id":1,"error":{"code":9007199254740993,"message":"m","data":[1.0],"zz":1},"zz":1}"#;
+    let data = Some("[1.0]".to_owned());
+    assert_eq!(error(full), Some((RequestId::from(1_i64), 9_007_199_254_740_993, "m".to_owned(), data)));
+}
