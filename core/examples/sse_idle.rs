@@ -14,7 +14,7 @@ const HANDSHAKE: [&str; 2] = [
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let sessions = std::env::args().nth(1).map_or(Ok(2000), |sessions| sessions.parse())?;
+    let sessions = std::env::args().nth(1).map_or(Ok(2000), |sessions| sessions.parse::<usize>())?;
     let server = Server::new("idle", "1").serve_sse("127.0.0.1:0", SseOptions::new()).await?;
     let mut streams = Vec::with_capacity(sessions);
     // A few first, so that what the process needs once is not counted.
@@ -25,8 +25,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..sessions {
         streams.push(open(server.local_addr()).await?);
     }
-    let grown = resident()? - before;
-    println!("{} sessions open, {:.1} KiB for each", server.handle().sessions(), grown as f64 / sessions as f64);
+    let each = (resident()? - before) * 1024 / sessions;
+    println!("{} sessions open, {each} bytes for each", server.handle().sessions());
     Ok(())
 }
 
@@ -62,7 +62,7 @@ async fn until(stream: &mut TcpStream, end: &str) -> Result<String, Box<dyn std:
 }
 
 /// Resident memory in KiB.
-fn resident() -> Result<i64, Box<dyn std::error::Error>> {
+fn resident() -> Result<usize, Box<dyn std::error::Error>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).ok_or("no figure")?;
     Ok(line.split_whitespace().nth(1).ok_or("no figure")?.parse()?)

@@ -59,6 +59,7 @@ pub struct Engine {
     held: Vec<outbound::Held>,
     events: VecDeque<Event>,
     timers: Timers,
+    cut_off: bool,
 }
 
 impl Engine {
@@ -76,6 +77,7 @@ impl Engine {
             outbox: Outbox::default(),
             held: Vec::new(),
             events: VecDeque::new(),
+            cut_off: false,
         }
     }
 
@@ -159,6 +161,11 @@ impl Engine {
         matches!(self.state, State::Closed)
     }
 
+    /// Whether the session has ended with requests of the peer that were not answered.
+    pub fn was_cut_off(&self) -> bool {
+        self.cut_off
+    }
+
     /// Whether the handshake is complete.
     pub fn is_ready(&self) -> bool {
         matches!(self.state, State::Ready)
@@ -186,6 +193,7 @@ impl Engine {
             self.outbox.clear();
         }
         self.fail_all(&reason.error());
+        self.cut_off = self.inbound.in_flight() > 0;
         for call in self.inbound.close() {
             self.events.push_back(Event::Cancelled { call, reason: None });
         }

@@ -273,6 +273,12 @@ impl Session {
         lock(&self.core).engine.limits().depth
     }
 
+    /// Whether the session has ended before all calls were answered.
+    #[cfg(feature = "sse-server")]
+    pub(crate) fn was_cut_off(&self) -> bool {
+        lock(&self.core).engine.was_cut_off()
+    }
+
     /// Takes no new work, lets accepted calls finish within `grace`, then ends the session from this side.
     #[cfg(feature = "sse-server")]
     pub(crate) fn drain(self: &Arc<Self>, grace: Duration) {

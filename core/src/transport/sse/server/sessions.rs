@@ -177,7 +177,7 @@ pub struct SseHandle {
 pub struct ShutdownReport {
     /// Sessions whose accepted calls were all answered.
     pub finished: usize,
-    /// Sessions that were cut off with calls still running.
+    /// Sessions that ended with calls still running, at the end of the grace or because the client went away.
     pub cancelled: usize,
 }
 
@@ -200,19 +200,18 @@ impl SseHandle {
     /// `grace` and are answered; then the rest is cancelled and all streams end.
     pub async fn shutdown(&self, grace: Duration) -> ShutdownReport {
         self.sessions.shutting_down.store(true, Ordering::Release);
-        let until = Instant::now().checked_add(grace);
         let mut drained = JoinSet::new();
         for session in self.sessions.all() {
             session.drain(grace);
             drained.spawn(async move {
                 // Drained sessions close by themselves, at the end of the grace at the latest.
                 session.closed().await;
-                until.is_none_or(|until| Instant::now() < until)
+                !session.was_cut_off()
             });
         }
         let mut report = ShutdownReport { finished: 0, cancelled: 0 };
-        while let Some(in_time) = drained.join_next().await {
-            if matches!(in_time, Ok(true)) { report.finished += 1 } else { report.cancelled += 1 }
+        while let Some(finished) = drained.join_next().await {
+            if matches!(finished, Ok(true)) { report.finished += 1 } else { report.cancelled += 1 }
         }
         // The last answers are on their way; a reader that has stalled does not get to wait for them.
         let _ = tokio::time::timeout(LAST_ANSWERS, self.sessions.none_open()).await;
