@@ -90,6 +90,8 @@ error_kinds! {
     Duplicate "DUPLICATE" 32 None;
     /// A walk over pages did not come to an end (PAGE-08).
     EndlessPages "ENDLESS_PAGES" 33 None;
+    /// The HTTP server answered with a status that is no success; `data.status` has it.
+    Http "HTTP" 34 None;
 }
 
 impl ErrorKind {

@@ -19,7 +19,7 @@ EXCEPTIONS = "docs/coverage-exceptions.md"
 FOLDERS = ("core", "bindings-python", "bindings-node", "bindings-c", "bindings-uniffi", "demo", "tests")
 ENDINGS = frozenset({".rs", ".py", ".mjs", ".js", ".ts", ".mts", ".c", ".cpp", ".swift", ".kt"})
 NOT_SCANNED = ("tests/cases", "tests/bench")  # the cases claim by their `req`; the bench measures
-TRANSPORTS = ("stdio",)  # of the wire cases that are run; HTTP+SSE is not part yet
+TRANSPORTS = ("stdio", "sse")  # of the wire cases that are run
 
 _EXCEPTION = re.compile(r"^\| *`?([A-Z]+-(?:T?\d+|\*))`? *\| *(.+?) *\|$")
 

@@ -96,7 +96,7 @@ class Coverage(Folder):
         self.assertEqual(self.run_it("--strict")[0], 1)
 
     def test_a_case_of_a_transport_that_is_not_there_proves_nothing(self) -> None:
-        self.case(transport="sse", req=["LIFE-02"])
+        self.case(transport="pigeon", req=["LIFE-02"])
         self.assertEqual(self.run_it("--strict")[0], 1)
 
     def test_unknown_ids(self) -> None:

@@ -312,6 +312,24 @@ impl ClientBuilder {
         self.open(Connector::Child(command)).await
     }
 
+    /// Connects to a server over HTTP with SSE; `url` is that of its event stream.
+    ///
+    /// Fails as [`connect`](Self::connect) does, and with [`ErrorKind::Http`] if the server refuses: `data` has the
+    /// status, the challenge and a piece of the body.
+    #[cfg(feature = "sse-client")]
+    pub async fn sse(
+        self,
+        url: impl Into<String>,
+        options: crate::transport::sse::SseClientOptions,
+    ) -> Result<Client, Error> {
+        let url = url.into();
+        self.connect_with(move || {
+            let (url, options) = (url.clone(), options.clone());
+            async move { crate::transport::sse::SseTransport::connect(&url, options).await }
+        })
+        .await
+    }
+
     async fn open(self, connector: Connector) -> Result<Client, Error> {
         let client = self.build(connector)?;
         let opened = client.inner.open().await;

@@ -153,6 +153,8 @@ pub enum Diagnostic {
     },
     /// A `tools/call` result lacks `content`; it was read as empty (SCH-T20).
     MissingContent,
+    /// A notification or an answer was refused on its way to the peer.
+    NotSent(Error),
     /// A handler or callback of the application panicked; the message stays on this side (JRPC-26).
     Panic(String),
 }
@@ -170,6 +172,7 @@ impl fmt::Display for Diagnostic {
                 write!(f, "the peer did not answer a ping in time ({failures} in a row)")
             }
             Diagnostic::MissingContent => f.write_str("a tool result without `content` was read as empty"),
+            Diagnostic::NotSent(error) => write!(f, "a message was not delivered: {error}"),
             Diagnostic::Panic(message) => write!(f, "a handler panicked: {}", Excerpt(message)),
         }
     }

@@ -232,7 +232,7 @@ pub(super) fn handshake_error(error: Error) -> Error {
         _supported: Vec<String>,
     }
     match error.kind() {
-        ErrorKind::Handshake | ErrorKind::VersionMismatch | ErrorKind::Timeout => error,
+        ErrorKind::Handshake | ErrorKind::VersionMismatch | ErrorKind::Timeout | ErrorKind::Http => error,
         ErrorKind::InvalidParams if error.data().is_some_and(|data| data.decode::<Versions>().is_ok()) => {
             let mut mismatch = Error::new(
                 ErrorKind::VersionMismatch,

@@ -44,7 +44,7 @@ use inbound::Inbound;
 use lifecycle::State;
 use outbound::Outbound;
 use outbox::Outbox;
-use timers::Timers;
+use timers::{Drain, Timers};
 
 /// The state machine of one session, for either role.
 #[derive(Debug)]
@@ -59,6 +59,7 @@ pub struct Engine {
     held: Vec<outbound::Held>,
     events: VecDeque<Event>,
     timers: Timers,
+    cut_off: bool,
 }
 
 impl Engine {
@@ -76,6 +77,7 @@ impl Engine {
             outbox: Outbox::default(),
             held: Vec::new(),
             events: VecDeque::new(),
+            cut_off: false,
         }
     }
 
@@ -159,6 +161,11 @@ impl Engine {
         matches!(self.state, State::Closed)
     }
 
+    /// Whether the session has ended with requests of the peer that were not answered.
+    pub fn was_cut_off(&self) -> bool {
+        self.cut_off
+    }
+
     /// Whether the handshake is complete.
     pub fn is_ready(&self) -> bool {
         matches!(self.state, State::Ready)
@@ -186,6 +193,7 @@ impl Engine {
             self.outbox.clear();
         }
         self.fail_all(&reason.error());
+        self.cut_off = self.inbound.in_flight() > 0;
         for call in self.inbound.close() {
             self.events.push_back(Event::Cancelled { call, reason: None });
         }
@@ -207,7 +215,28 @@ impl Engine {
         // Nobody can answer our requests any more.
         self.fail_all(&reason.error());
         self.held.clear();
-        self.timers.drain_until(later(now, self.config.limits.eof_grace));
+        let until = later(now, self.config.limits.eof_grace);
+        self.timers.drain(Drain { until, reason });
+    }
+
+    /// Ends the session from this side in good order: calls already accepted may finish within `grace`, then the rest is
+    /// cancelled. Frames that come meanwhile are ignored.
+    pub fn drain(&mut self, grace: Duration, now: Instant) {
+        if self.inbound.in_flight() == 0 {
+            self.close(CloseReason::Local);
+        } else if !self.is_closed() && !self.timers.draining() {
+            self.timers.drain(Drain { until: later(now, grace), reason: CloseReason::Local });
+        }
+    }
+
+    /// Whether frames are still taken: not after the end of input, in a drain, or after the end.
+    pub fn takes_input(&self) -> bool {
+        !self.is_closed() && !self.timers.draining()
+    }
+
+    /// Whether a request of the peer with this id is being served or waits.
+    pub fn is_in_flight(&self, id: &RequestId) -> bool {
+        self.inbound.find(id).is_some()
     }
 
     /// Every own request fails, those of the engine itself without a word.

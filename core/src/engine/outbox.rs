@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::RequestKey;
 use crate::error::Error;
 use crate::protocol::{Json, RequestId, Revision};
 
@@ -11,6 +12,8 @@ use crate::protocol::{Json, RequestId, Revision};
 pub struct Transmit {
     /// The request of the peer during which this message arose, its response included.
     pub related: Option<RequestId>,
+    /// The own request that this message is, if it is one.
+    pub request: Option<RequestKey>,
     /// What to tell [`Engine::transmitted`](super::Engine::transmitted) once the peer took it.
     pub bytes: usize,
 }
@@ -20,15 +23,26 @@ pub struct Transmit {
 pub(super) struct Outbox {
     buffer: Vec<u8>,
     /// The length of each message in `buffer`, and what it belongs to.
-    messages: VecDeque<(usize, Option<RequestId>)>,
+    messages: VecDeque<Queued>,
     /// How much of `buffer` was handed out one by one.
     start: usize,
     /// Bytes handed out that the peer has not taken.
     in_flight: usize,
 }
 
+/// One message in the buffer.
+#[derive(Debug)]
+struct Queued {
+    length: usize,
+    related: Option<RequestId>,
+    request: Option<RequestKey>,
+}
+
 /// A buffer that grew for one large message is not kept for ever.
 const KEEP_CAPACITY: usize = 256 * 1024;
+
+/// The same where messages are taken one by one: there may be thousands of such sessions, most of them idle.
+const KEEP_CAPACITY_SINGLE: usize = 4 * 1024;
 
 impl Outbox {
     pub(super) fn is_empty(&self) -> bool {
@@ -55,26 +69,26 @@ impl Outbox {
     }
 
     pub(super) fn next(&mut self, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let (bytes, related) = self.messages.pop_front()?;
+        let Queued { length: bytes, related, request } = self.messages.pop_front()?;
         self.in_flight += bytes;
         let end = self.start + bytes;
         buf.extend_from_slice(&self.buffer[self.start..end - 1]);
         self.start = end;
         if self.messages.is_empty() {
-            self.reset();
+            self.reset(KEEP_CAPACITY_SINGLE);
         } else if self.start > KEEP_CAPACITY && self.start > self.buffer.len() / 2 {
             // While there is always one more, what was handed out must not pile up in front of it.
             self.buffer.drain(..self.start);
             self.start = 0;
         }
-        Some(Transmit { related, bytes })
+        Some(Transmit { related, request, bytes })
     }
 
     /// All is handed out.
-    fn reset(&mut self) {
+    fn reset(&mut self, keep: usize) {
         self.buffer.clear();
         self.start = 0;
-        if self.buffer.capacity() > KEEP_CAPACITY {
+        if self.buffer.capacity() > keep {
             self.buffer = Vec::new();
         }
     }
@@ -91,7 +105,7 @@ impl Outbox {
         } else {
             buf.extend_from_slice(&self.buffer[self.start..]);
         }
-        self.reset();
+        self.reset(KEEP_CAPACITY);
         messages
     }
 
@@ -101,7 +115,7 @@ impl Outbox {
         body(&mut self.buffer);
         self.buffer.push(b'\n');
         let length = self.buffer.len() - start;
-        self.messages.push_back((length, related));
+        self.messages.push_back(Queued { length, related, request: None });
         length
     }
 
@@ -162,6 +176,9 @@ impl Outbox {
             crate::protocol::write_integer(out, id.into());
             write_method(out, b",\"method\":", method, params);
         });
+        if let Some(queued) = self.messages.back_mut() {
+            queued.request = Some(RequestKey(id));
+        }
         self.within(length, limit)
     }
 

@@ -20,7 +20,7 @@ impl Engine {
     /// Takes one received message: the bytes of one line, one event, one POST. Slices of it are handed on without a copy.
     pub fn handle_frame(&mut self, frame: &Bytes, now: Instant) {
         // DOWN-04: after the end of input no new work is taken.
-        if self.is_closed() || self.timers.draining() {
+        if !self.takes_input() {
             return;
         }
         if frame.len() > self.config.limits.message_in {
@@ -194,6 +194,13 @@ impl Engine {
             self.initialize_settled(outcome, now);
         } else {
             self.events.push_back(Event::Settled { request: RequestKey(id), outcome });
+        }
+    }
+
+    /// An own request did not reach the peer: it fails, the session goes on. A failed `initialize` ends the session.
+    pub fn fail_request(&mut self, request: RequestKey, error: Error) {
+        if !self.is_closed() {
+            self.fail_pending(&request.id(), || error);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::protocol::Method;
 pub(super) struct Timers {
     next: Option<Instant>,
     keep_alive: Option<Pinging>,
-    drain: Option<Instant>,
+    drain: Option<Drain>,
 }
 
 #[derive(Debug)]
@@ -48,14 +48,22 @@ impl Timers {
         *self = Timers { next: None, keep_alive: None, drain: None };
     }
 
-    pub(super) fn drain_until(&mut self, at: Instant) {
-        self.drain = Some(at);
-        self.arm(at);
+    pub(super) fn drain(&mut self, drain: Drain) {
+        self.arm(drain.until);
+        self.drain = Some(drain);
     }
 
     pub(super) fn draining(&self) -> bool {
         self.drain.is_some()
     }
+}
+
+/// Calls that were accepted may still go on, and nothing new is taken.
+#[derive(Debug)]
+pub(super) struct Drain {
+    pub(super) until: Instant,
+    /// Why the session ends then.
+    pub(super) reason: CloseReason,
 }
 
 impl Engine {
@@ -64,7 +72,7 @@ impl Engine {
         if self.is_closed() {
             return;
         }
-        if self.timers.drain.is_some_and(|until| until <= now) {
+        if self.timers.drain.as_ref().is_some_and(|drain| drain.until <= now) {
             self.finish_drain(now);
             return;
         }
@@ -85,7 +93,7 @@ impl Engine {
             self.outbound.next_deadline(),
             self.inbound.next_flush(),
             ping.filter(|_| self.is_ready() && !self.timers.draining()),
-            self.timers.drain,
+            self.timers.drain.as_ref().map(|drain| drain.until),
         ];
         self.timers.next = all.into_iter().flatten().min();
     }
@@ -162,11 +170,13 @@ impl Engine {
 
     /// The grace after the end of input is over, or nothing is left to wait for.
     pub(super) fn finish_drain(&mut self, _now: Instant) {
-        self.close(CloseReason::Peer { detail: None });
+        if let Some(drain) = self.timers.drain.take() {
+            self.close(drain.reason);
+        }
     }
 
     /// How long accepted calls may still go on, if the input has ended.
     pub fn draining_for(&self, now: Instant) -> Option<Duration> {
-        self.timers.drain.map(|until| until.saturating_duration_since(now))
+        self.timers.drain.as_ref().map(|drain| drain.until.saturating_duration_since(now))
     }
 }

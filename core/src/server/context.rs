@@ -72,6 +72,12 @@ impl RequestContext {
         super::ServerSession { session: Arc::clone(&self.call.session), state: Arc::clone(&self.state) }
     }
 
+    /// The HTTP request that carried this one; `None` over other transports.
+    #[cfg(feature = "sse-server")]
+    pub fn http(&self) -> Option<&crate::transport::sse::HttpRequest> {
+        self.call.origin.as_deref()?.downcast_ref()
+    }
+
     /// Whether the peer, or the end of the session, wants this request to stop.
     pub fn is_cancelled(&self) -> bool {
         self.call.is_cancelled()

@@ -75,6 +75,15 @@ impl Server {
         ServerSession { session, state }
     }
 
+    /// Begins a session whose transport hands in messages by itself.
+    #[cfg(feature = "sse-server")]
+    pub(crate) fn begin(&self, outlet: Box<dyn Outlet>) -> Arc<Session> {
+        let (setup, state) = self.setup();
+        let session = Session::new(setup, outlet);
+        self.inner.hub.add(&session, &state);
+        session
+    }
+
     fn setup(&self) -> (Setup, Arc<SessionState>) {
         let state = Arc::new(SessionState::new(Arc::clone(&self.inner)));
         let setup = Setup {

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tracing::Instrument;
 
 use super::runtime::{Clock, Executor};
-use super::{Body, BoxFuture, Outcome, Session};
+use super::{Body, BoxFuture, Origin, Outcome, Session};
 use crate::engine::{CallId, Completion, Diagnostic};
 use crate::error::{Error, ErrorKind};
 use crate::protocol::{Meta, Method, RequestId};
@@ -41,6 +41,9 @@ pub(crate) struct Call {
     pub(crate) request_id: RequestId,
     pub(crate) method: Method,
     pub(crate) params: Option<Bytes>,
+    /// How it came, if the transport tells.
+    #[cfg_attr(not(feature = "sse-server"), allow(dead_code, reason = "only HTTP tells so far"))]
+    pub(crate) origin: Option<Origin>,
     cancelled: AtomicBool,
     cancel: Notify,
     done: AtomicBool,
@@ -53,8 +56,10 @@ impl Call {
         request_id: RequestId,
         method: Method,
         params: Option<Bytes>,
+        origin: Option<Origin>,
     ) -> Call {
         Call {
+            origin,
             session,
             id,
             request_id,

@@ -15,6 +15,7 @@ mod relay;
 mod request;
 pub(crate) mod runtime;
 
+use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,7 +30,7 @@ use crate::engine::{
     CallId, CloseReason, Completion, Config, Diagnostic, Engine, Event, OutgoingRequest, Peer, RequestKey,
 };
 use crate::error::Error;
-use crate::protocol::{Json, Method, Revision};
+use crate::protocol::{Json, Method, RequestId, Revision};
 use crate::transport::{Tap, TapDirection};
 
 pub(crate) use call::{Call, Reply, panic_message};
@@ -42,6 +43,9 @@ pub(crate) use request::{PendingRequest, ProgressHandler};
 use call::Task;
 use request::Waiter;
 use runtime::{Clock, Executor, lock};
+
+/// What a transport knows of how a message came: headers, addresses, identities.
+pub(crate) type Origin = Arc<dyn Any + Send + Sync>;
 
 /// A future that owns all it needs.
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -108,12 +112,28 @@ struct Core {
     waiters: HashMap<RequestKey, Waiter>,
     /// Calls that are served, by the slot of their id.
     calls: Vec<Option<Arc<Call>>>,
+    /// How requests came that wait for their turn, where the transport tells.
+    origins: HashMap<RequestId, Origin>,
     /// Somebody writes; who finds it set leaves the flushing to them.
     writing: bool,
     /// A buffer of a finished write, used again.
     spare: Vec<u8>,
     /// When the clock will call.
     armed: Option<Instant>,
+}
+
+#[cfg(feature = "sse-server")]
+impl Core {
+    /// Keeps `origin` until the request is handed out. Those of requests that were refused, or cancelled while they waited,
+    /// are let go of in time.
+    fn add_origin(&mut self, id: RequestId, origin: Origin) {
+        if self.origins.len() > 16 + self.engine.calls_in_flight() {
+            let engine = &self.engine;
+            self.origins.retain(|id, _| engine.is_in_flight(id));
+            self.origins.shrink_to_fit();
+        }
+        self.origins.insert(id, origin);
+    }
 }
 
 /// What has come up, with what the lock guards already taken out.
@@ -155,6 +175,7 @@ impl Session {
                 engine,
                 waiters: HashMap::new(),
                 calls: Vec::new(),
+                origins: HashMap::new(),
                 writing: false,
                 spare: Vec::new(),
                 armed: None,
@@ -196,6 +217,73 @@ impl Session {
         self.collect(&mut core, &mut batch, usize::MAX);
         drop(core);
         self.deliver(batch, inline);
+    }
+
+    /// One received message with what is known of how it came, on a thread that may run handlers; for transports that
+    /// have more to tell of a message than its bytes. `id` is the message's, if it is a request. Returns whether the
+    /// session takes messages; this one is lost otherwise.
+    #[cfg(feature = "sse-server")]
+    pub(crate) fn receive_with(self: &Arc<Self>, frame: &Bytes, id: Option<RequestId>, origin: Origin) -> bool {
+        if let Some(tap) = &self.tap {
+            tap.record(TapDirection::In, &self.id, frame);
+        }
+        let mut batch = Batch::default();
+        let mut core = lock(&self.core);
+        if !core.engine.takes_input() {
+            return false;
+        }
+        // A second request with an id that is in use is refused; it must not take the place of the first.
+        if let Some(id) = id.filter(|id| !core.engine.is_in_flight(id)) {
+            core.add_origin(id, origin);
+        }
+        core.engine.handle_frame(frame, Instant::now());
+        self.collect(&mut core, &mut batch, usize::MAX);
+        drop(core);
+        self.deliver(batch, true);
+        self.kick_inline();
+        true
+    }
+
+    /// Whether something waits to be taken by [`take_output`](Self::take_output).
+    #[cfg(feature = "sse-server")]
+    pub(crate) fn has_output(&self) -> bool {
+        lock(&self.core).engine.has_transmit()
+    }
+
+    /// Appends the next message for the peer to `buf`; returns what to tell [`transmitted`](Self::transmitted).
+    #[cfg(feature = "sse-server")]
+    pub(crate) fn take_output(&self, buf: &mut Vec<u8>) -> Option<usize> {
+        let transmit = lock(&self.core).engine.poll_transmit(buf)?;
+        if let Some(tap) = &self.tap {
+            tap.record(TapDirection::Out, &self.id, buf);
+        }
+        Some(transmit.bytes)
+    }
+
+    /// The peer took this much.
+    #[cfg(feature = "sse-server")]
+    pub(crate) fn transmitted(self: &Arc<Self>, bytes: usize) {
+        lock(&self.core).engine.transmitted(bytes, Instant::now());
+        self.kick();
+    }
+
+    /// How deep a message may be nested.
+    #[cfg(feature = "sse-server")]
+    pub(crate) fn depth_limit(&self) -> usize {
+        lock(&self.core).engine.limits().depth
+    }
+
+    /// Whether the session has ended before all calls were answered.
+    #[cfg(feature = "sse-server")]
+    pub(crate) fn was_cut_off(&self) -> bool {
+        lock(&self.core).engine.was_cut_off()
+    }
+
+    /// Takes no new work, lets accepted calls finish within `grace`, then ends the session from this side.
+    #[cfg(feature = "sse-server")]
+    pub(crate) fn drain(self: &Arc<Self>, grace: Duration) {
+        lock(&self.core).engine.drain(grace, Instant::now());
+        self.kick();
     }
 
     /// A frame beyond the limit was skipped; `beginning` was kept.
@@ -438,7 +526,8 @@ impl Session {
     fn prepare(self: &Arc<Self>, core: &mut Core, event: Event, batch: &mut Batch) {
         let news = match event {
             Event::Request { call, id, method, params } => {
-                let entry = Arc::new(Call::new(Arc::clone(self), call, id, method, params));
+                let origin = if core.origins.is_empty() { None } else { core.origins.remove(&id) };
+                let entry = Arc::new(Call::new(Arc::clone(self), call, id, method, params, origin));
                 if core.calls.len() <= call.index() {
                     core.calls.resize_with(call.index() + 1, || None);
                 }

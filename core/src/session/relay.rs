@@ -13,7 +13,7 @@ use super::lead::{Lead, Leadership};
 use super::outlet::Outlet;
 use super::runtime::{Clock, lock};
 use super::{Session, Setup};
-use crate::engine::CloseReason;
+use crate::engine::{CloseReason, Diagnostic};
 use crate::error::{Error, ErrorKind};
 use crate::transport::{Incoming, Outgoing, TapDirection, Transport, TransportFuture};
 
@@ -143,6 +143,15 @@ impl Relay {
             match self.unless_over(transport.send(outgoing)).await {
                 Ok(()) => {
                     lock(&session.core).engine.transmitted(transmit.bytes, Instant::now());
+                    session.kick();
+                }
+                // The message was refused, not the connection.
+                Err(error) if error.kind() == ErrorKind::Http && !session.is_closed() => {
+                    lock(&session.core).engine.transmitted(transmit.bytes, Instant::now());
+                    match transmit.request {
+                        Some(request) => lock(&session.core).engine.fail_request(request, error),
+                        None => session.diagnostic(&Diagnostic::NotSent(error)),
+                    }
                     session.kick();
                 }
                 Err(error) => {

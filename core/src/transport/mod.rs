@@ -13,6 +13,8 @@
 pub mod child;
 pub(crate) mod lines;
 pub mod memory;
+#[cfg(any(feature = "sse-server", feature = "sse-client"))]
+pub mod sse;
 mod stream;
 mod tap;
 
