@@ -125,7 +125,7 @@ impl ToolBuilder {
     }
 
     /// A handler that is done at once. It runs on the thread that reads: the fastest way for short work. Should it block
-    /// after all, another thread takes over the reading after some 20 to 40 ms, and for a second runs handlers elsewhere;
+    /// after all, another thread takes over the reading after some 20 to 40 ms, for each handler that blocks;
     /// over HTTP, nobody does, and it holds up a thread of the runtime.
     pub fn sync_handler<A, R, F>(self, handler: F) -> ToolDefinition
     where
