@@ -33,7 +33,7 @@ use crate::protocol::uri::{BadEscape, is_escape, percent_decode, push_escape};
 ///
 /// Refused when compiling, because the end of a variable could not be told: two variables without text between them
 /// (`{a}{b}`), a second `{+…}` or `{/…}` in the same part of a URI, a name used twice, `*` before the last variable of
-/// an expression, and text after `{?…}` or `{#…}` other than a fragment.
+/// an expression, text beside `{;name}` that might be part of a name, and text after `{?…}` or `{#…}` other than a fragment.
 #[derive(Debug, Clone)]
 pub struct UriMatcher {
     path: Sequence,

@@ -180,6 +180,12 @@ fn sequence(pieces: Vec<Piece>, excluded: &'static [char]) -> Result<Sequence, (
             let reason = "cannot match: a second expression that may hold slashes; keep one `{+…}` or `{/…}`";
             return Err((at, reason.to_owned()));
         }
+        let named = built.fields.last().is_some_and(Field::has_names) || field.has_names();
+        if named && matches!(&separator, Some(Separator::Text(text)) if could_be_in_a_name(text)) {
+            let reason =
+                "cannot match: the text next to `{;…}` may be part of a name; put a delimiter such as `/` into it";
+            return Err((at, reason.to_owned()));
+        }
         built.separators.extend(separator.take());
         built.fields.push(field);
         open = true;
@@ -190,7 +196,17 @@ fn sequence(pieces: Vec<Piece>, excluded: &'static [char]) -> Result<Sequence, (
     Ok(built)
 }
 
+/// Whether nothing in this text tells it from the names and signs that `{;name}` writes.
+fn could_be_in_a_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_alphanumeric() || "_.%;=".contains(c))
+}
+
 impl Field {
+    /// Whether it writes names of its own.
+    fn has_names(&self) -> bool {
+        self.0.iter().any(|expression| expression.operator == Operator::Parameter)
+    }
+
     /// Whether `{.…}` or `{;…}` may be put directly behind: labels come before parameters, each once.
     fn takes(&self, operator: Operator) -> bool {
         match self.0.last().map(|expression| expression.operator) {
