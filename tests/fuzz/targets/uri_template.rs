@@ -16,7 +16,11 @@ fuzz_target!(|input: &str| {
     let Ok(matcher) = template.matcher() else { return };
     let _ = matcher.match_uri(uri);
     let _ = matcher.match_uri(&expanded);
-    // What a template makes of a value that is unlike its literal texts, it knows again.
+    // What a template makes of a value that is unlike its literal texts, it knows again. Expressions that write signs of
+    // their own are left out: where literal texts beside them hold the same signs, the last one divides, as documented.
+    if ["{.", "{/", "{;"].iter().any(|signs| text.contains(signs)) {
+        return;
+    }
     let Some(value) = ('0'..='z').filter(char::is_ascii_alphanumeric).find(|c| !text.contains(*c)) else { return };
     let expanded = template.expand(&all(&value.to_string()));
     match matcher.match_uri(&expanded) {
