@@ -240,8 +240,10 @@ impl Model {
         assert_eq!(message["jsonrpc"], "2.0");
         let Some(method) = message.get("method").and_then(Value::as_str) else {
             assert!(message["result"].is_object() ^ message["error"]["code"].is_i64(), "{message}");
-            let id = Some(&message["id"]).filter(|id| !id.is_null());
-            let id = id.map(|id| RequestId::from_json(&id.to_string()).expect("an id"));
+            // From the text: a tree does not hold integers beyond 64 bits exactly.
+            let mut members: HashMap<String, &RawValue> = serde_json::from_str(text.get()).expect("an object");
+            let id = members.remove("id").map(RawValue::get).filter(|id| *id != "null");
+            let id = id.map(|id| RequestId::from_json(id).expect("an id"));
             let owed = self.owed.get_mut(&id).filter(|owed| **owed > 0);
             *owed.unwrap_or_else(|| panic!("nobody asked for {message}")) -= 1;
             return;
