@@ -10,6 +10,7 @@ use super::time::within;
 use crate::engine::CloseReason;
 use crate::error::{Error, ErrorKind};
 use crate::middleware::BoxFuture;
+use crate::session::runtime::Executor;
 use crate::session::{FdOutlet, Pump, Session, ThreadOutlet, relay};
 use crate::transport::Transport;
 use crate::transport::child::{Child, ChildCommand, SpawnError};
@@ -93,7 +94,25 @@ impl Inner {
         let detail = move || ended.as_ref().map(|child| last_words(child));
         let pump = Pump::new(Arc::clone(&session), Box::new(stdout), Box::new(detail));
         pump.spawn().map_err(|error| no_thread(&error))?;
-        handshake(session, self.options.connect_timeout).await
+        let opened = handshake(session, self.options.connect_timeout).await;
+        if opened.is_err() {
+            // The program may end right after this: the child has to be gone before.
+            self.child_gone().await;
+        }
+        opened
+    }
+
+    /// Ends the child without much ado and waits until it has.
+    async fn child_gone(&self) {
+        let Some(child) = self.child() else { return };
+        child.abandon();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        Executor::spawn_blocking(move || {
+            child.close();
+            // Whoever waited may be gone.
+            let _ = sender.send(());
+        });
+        let _ = receiver.await;
     }
 }
 

@@ -85,7 +85,8 @@ pub use state::{ClientState, States};
 /// A connection to a server. Clones are handles to the same connection, cheap to make.
 ///
 /// The connection ends with [`close`](Client::close), with the server, or when the last handle is dropped; dropping does
-/// not wait, a child process is ended in the background (DOWN-07).
+/// not wait, a child process is ended in the background (DOWN-07). A program that ends right after a drop does not end
+/// a server that ignores the end of its input: call [`close`](Client::close) before.
 #[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,

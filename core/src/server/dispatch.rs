@@ -13,6 +13,7 @@ use super::context::RequestContext;
 use super::prompt::{CompletionTarget, TargetKind, encode_completion};
 use super::registry::{Listed, Registry};
 use super::session::{ServerSession, SessionState};
+use super::tool::without_position;
 use super::{Inner, Item};
 use crate::error::{Error, Excerpt};
 use crate::middleware::Message;
@@ -121,7 +122,8 @@ fn done(body: Body) -> Reply {
 
 /// Reads parameters; the error names the member (JRPC-17).
 fn decode<T: DeserializeOwned>(params: &str) -> Result<T, Error> {
-    serde_json::from_str(params).map_err(|error| Error::invalid_params(format!("Invalid params: {error}")))
+    serde_json::from_str(params)
+        .map_err(|error| Error::invalid_params(format!("Invalid params: {}", without_position(&error))))
 }
 
 fn visible(server: &Inner, context: &RequestContext, item: &Item<'_>) -> bool {

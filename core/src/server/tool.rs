@@ -91,8 +91,8 @@ impl ToolBuilder {
 
     /// A ready JSON Schema for the arguments, passed through untouched, instead of the one made from the handler's
     /// argument type. `"type": "object"` at its root is all that is asked of it (TOOL-03).
-    pub fn input_schema(mut self, schema: impl TryInto<Json, Error: Into<Error>>) -> Self {
-        self.schema = Some(schema.try_into().map_err(Into::into));
+    pub fn input_schema(mut self, schema: impl Into<Json>) -> Self {
+        self.schema = Some(Ok(schema.into()));
         self
     }
 
@@ -125,8 +125,8 @@ impl ToolBuilder {
     }
 
     /// A handler that is done at once. It runs on the thread that reads: the fastest way for short work. Should it block
-    /// after all, another thread takes over the reading after some 20 to 40 ms; over HTTP, nobody does, and it holds up a
-    /// thread of the runtime.
+    /// after all, another thread takes over the reading after some 20 to 40 ms, and for a second runs handlers elsewhere;
+    /// over HTTP, nobody takes over, and it holds up a thread of the runtime.
     pub fn sync_handler<A, R, F>(self, handler: F) -> ToolDefinition
     where
         A: DeserializeOwned + JsonSchema + 'static,
@@ -168,15 +168,51 @@ impl ToolBuilder {
             tool.output_schema = self.output_schema;
             tool
         });
-        let handler = move |context: RequestContext, arguments: &str| match serde_json::from_str::<A>(arguments) {
+        let handler = move |context: RequestContext, arguments: &str| match read_arguments::<A>(arguments) {
             Ok(arguments) => run(context, arguments),
             Err(error) => {
-                let message = format!("Invalid arguments: {error}");
+                let message = format!("Invalid arguments: {}", without_position(&error));
                 Reply::Done(Err(Error::new(ErrorKind::InvalidToolArguments, message)))
             }
         };
         ToolDefinition { tool, check: self.check, handler: Arc::new(handler) }
     }
+}
+
+/// Reads arguments as their type. To JSON Schema `1.0` is an integer, to the type it may not be: where the text does not
+/// fit, whole numbers are written as such and it is tried once more.
+fn read_arguments<A: DeserializeOwned>(arguments: &str) -> Result<A, serde_json::Error> {
+    serde_json::from_str::<A>(arguments).or_else(|error| {
+        let mut value: Value = serde_json::from_str(arguments)?;
+        if !wholes_as_integers(&mut value) {
+            return Err(error);
+        }
+        serde_json::from_value(value)
+    })
+}
+
+/// Turns reals without a fraction into integers; false if there are none.
+fn wholes_as_integers(value: &mut Value) -> bool {
+    // Doubles hold every integer up to here.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let whole = number.as_f64().filter(|real| real.fract() == 0.0 && real.abs() <= EXACT);
+            #[allow(clippy::cast_possible_truncation, reason = "checked: whole and within 2^53")]
+            let whole = whole.map(|real| real as i64);
+            whole.map(|whole| *number = whole.into()).is_some()
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |some, item| wholes_as_integers(item) || some),
+        Value::Object(members) => members.values_mut().fold(false, |some, item| wholes_as_integers(item) || some),
+        _ => false,
+    }
+}
+
+/// What a JSON error says, without where in a text that nobody sees it happened.
+pub(super) fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&position).map_or(text.clone(), str::to_owned)
 }
 
 /// The arguments of a tool that takes none. Whatever is sent is ignored.

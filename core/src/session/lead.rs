@@ -26,6 +26,12 @@ impl Lead {
     /// The first leader, before its first message.
     pub(super) const FIRST: Lead = Lead(0);
 
+    /// Whether this leader relieved another. What blocked that one may come again, so a relief runs handlers
+    /// elsewhere for a while.
+    pub(super) fn is_relief(self) -> bool {
+        self.0 > COUNT
+    }
+
     fn is_busy(self) -> bool {
         self.0 % 2 == 1
     }

@@ -206,8 +206,8 @@ impl Session {
         &self.executor
     }
 
-    /// One received frame, on a thread that may run handlers.
-    fn receive(self: &Arc<Self>, frame: &Bytes) {
+    /// One received frame; `inline` says whether handlers may run on this thread.
+    fn receive(self: &Arc<Self>, frame: &Bytes, inline: bool) {
         if let Some(tap) = &self.tap {
             tap.record(TapDirection::In, &self.id, frame);
         }
@@ -216,7 +216,7 @@ impl Session {
         core.engine.handle_frame(frame, Instant::now());
         self.collect(&mut core, &mut batch, usize::MAX);
         drop(core);
-        self.deliver(batch, true);
+        self.deliver(batch, inline);
     }
 
     /// One received message with what is known of how it came, on a thread that may run handlers; for transports that

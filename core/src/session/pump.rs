@@ -6,6 +6,7 @@
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
 
 use super::Session;
 use super::lead::{Lead, Leadership};
@@ -13,6 +14,9 @@ use super::runtime::{lock, thread};
 use crate::engine::CloseReason;
 use crate::error::{Error, ErrorKind};
 use crate::transport::lines::{Line, LineBuffer};
+
+/// How long a leader that relieved another runs no handlers itself.
+const CAREFUL: Duration = Duration::from_secs(1);
 
 /// Answers of a batch are written when they come to this much, even if more requests have been read.
 const FLUSH_BYTES: usize = 64 * 1024;
@@ -77,17 +81,21 @@ impl Pump {
 
     /// Leads until the input ends or another thread takes over.
     fn lead(&self, mut lead: Lead) {
+        // What blocked the one before may come again at once: for a while, handlers run elsewhere.
+        let mut careful = lead.is_relief().then(|| Instant::now() + CAREFUL);
         loop {
             match self.next() {
                 Next::Line(line) => {
-                    let relieved = !self.leadership.serving(&mut lead, || self.take(&line));
+                    let relieved = !self.leadership.serving(&mut lead, || self.take(&line, careful.is_none()));
                     if relieved {
                         break;
                     }
                 }
                 Next::Exhausted => {
+                    careful = careful.filter(|until| Instant::now() < *until);
                     // Calls that waited for room are served here too.
-                    let relieved = !self.leadership.serving(&mut lead, || self.session.kick_inline());
+                    let kick = || if careful.is_none() { self.session.kick_inline() } else { self.session.kick() };
+                    let relieved = !self.leadership.serving(&mut lead, kick);
                     if relieved || self.session.is_closed() {
                         break;
                     }
@@ -136,13 +144,13 @@ impl Pump {
         }
     }
 
-    fn take(&self, line: &Line) {
+    fn take(&self, line: &Line, inline: bool) {
         match line {
-            Line::Whole(frame) => self.session.receive(frame),
+            Line::Whole(frame) => self.session.receive(frame, inline),
             Line::TooLong { beginning } => self.session.receive_oversized(beginning),
         }
         if self.session.unsent_bytes() > FLUSH_BYTES {
-            self.session.kick_inline();
+            self.session.kick();
         }
     }
 }

@@ -114,7 +114,7 @@ impl Relay {
         if incoming.oversized || message.len() > self.session.message_limit() {
             self.session.receive_oversized(&message[..BEGINNING.min(message.len())]);
         } else {
-            self.session.receive(message);
+            self.session.receive(message, true);
         }
         self.session.kick_inline();
     }
