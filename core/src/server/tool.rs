@@ -202,8 +202,8 @@ fn wholes_as_integers(value: &mut Value) -> bool {
             let whole = whole.map(|real| real as i64);
             whole.map(|whole| *number = whole.into()).is_some()
         }
-        Value::Array(items) => items.iter_mut().fold(false, |some, item| wholes_as_integers(item) || some),
-        Value::Object(members) => members.values_mut().fold(false, |some, item| wholes_as_integers(item) || some),
+        Value::Array(items) => items.iter_mut().map(wholes_as_integers).fold(false, |some, one| some | one),
+        Value::Object(members) => members.values_mut().map(wholes_as_integers).fold(false, |some, one| some | one),
         _ => false,
     }
 }
