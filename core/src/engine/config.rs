@@ -76,9 +76,6 @@ pub struct Limits {
     pub depth: usize,
     /// Requests of the peer that run at once. Default 256.
     pub running: usize,
-    /// Bytes of the parameters of requests that run, beyond which further ones wait. Default 64 MiB. A request that runs
-    /// alone may have as many as a message.
-    pub running_bytes: usize,
     /// Requests of the peer that wait for their turn. Default 4096; beyond, they are refused.
     pub waiting: usize,
     /// Bytes of parameters that wait for their turn. Default 64 MiB; beyond, requests are refused.
@@ -101,7 +98,6 @@ impl Default for Limits {
             message_out: 64 * MIB,
             depth: 128,
             running: 256,
-            running_bytes: 64 * MIB,
             waiting: 4096,
             waiting_bytes: 64 * MIB,
             outbound_bytes: 64 * MIB,

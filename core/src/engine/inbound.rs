@@ -18,8 +18,6 @@ pub(super) struct Inbound {
     waiting: VecDeque<Waiting>,
     waiting_bytes: usize,
     running: usize,
-    /// Bytes of the parameters of calls that run; handlers may keep them as long as they like.
-    running_bytes: usize,
     /// How many of the running ones had to wait.
     resumed: usize,
     /// What answers of late were at most, in bytes.
@@ -38,8 +36,6 @@ struct Call {
     state: CallState,
     /// It had to wait before it ran.
     resumed: bool,
-    /// What it adds to `waiting_bytes` or `running_bytes`.
-    bytes: usize,
     progress: Option<Box<Reporting>>,
 }
 
@@ -90,7 +86,7 @@ impl Inbound {
         self.by_id.values().find(wanted).copied()
     }
 
-    fn insert(&mut self, id: RequestId, state: CallState, token: Option<ProgressToken>, bytes: usize) -> CallId {
+    fn insert(&mut self, id: RequestId, state: CallState, token: Option<ProgressToken>) -> CallId {
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
             u32::try_from(self.slots.len() - 1).expect("calls are bounded far below 2^32")
@@ -106,7 +102,7 @@ impl Inbound {
                 flush_at: None,
             })
         });
-        slot.call = Some(Call { id: id.clone(), state, resumed: false, bytes, progress });
+        slot.call = Some(Call { id: id.clone(), state, resumed: false, progress });
         let call = CallId { index, generation: slot.generation };
         self.by_id.insert(id, call);
         call
@@ -149,7 +145,7 @@ impl Inbound {
         self.slots.clear();
         self.by_id.clear();
         self.waiting.clear();
-        (self.waiting_bytes, self.running, self.running_bytes, self.resumed) = (0, 0, 0, 0);
+        (self.waiting_bytes, self.running, self.resumed) = (0, 0, 0);
         running
     }
 
@@ -182,18 +178,17 @@ impl Engine {
         token: Option<ProgressToken>,
     ) {
         let limits = &self.config.limits;
+        if self.inbound.waiting.is_empty() && self.inbound.running < limits.running && self.has_room() {
+            let call = self.inbound.insert(id.clone(), CallState::Running, token);
+            self.inbound.running += 1;
+            self.events.push_back(Event::Request { call, id, method, params });
+            return;
+        }
         // Whatever the peer can make long counts, its id and token too.
         let bytes = params.as_ref().map_or(0, Bytes::len)
             + method.as_str().len()
             + length_of(&id)
             + token.as_ref().map_or(0, length_of);
-        if self.inbound.waiting.is_empty() && self.may_start(bytes) {
-            let call = self.inbound.insert(id.clone(), CallState::Running, token, bytes);
-            self.inbound.running += 1;
-            self.inbound.running_bytes += bytes;
-            self.events.push_back(Event::Request { call, id, method, params });
-            return;
-        }
         if self.inbound.waiting.len() >= limits.waiting || self.inbound.waiting_bytes + bytes > limits.waiting_bytes {
             let error = Error::new(ErrorKind::Overloaded, "Too many requests are waiting: try again later");
             self.refuse(Some(&id), &error);
@@ -201,17 +196,9 @@ impl Engine {
         }
         // A slice would keep the whole batch of lines alive while it waits.
         let params = params.map(|params| Bytes::copy_from_slice(&params));
-        let call = self.inbound.insert(id, CallState::Waiting, token, bytes);
+        let call = self.inbound.insert(id, CallState::Waiting, token);
         self.inbound.waiting_bytes += bytes;
         self.inbound.waiting.push_back(Waiting { call, method, params, bytes });
-    }
-
-    /// Whether a call with so many bytes of parameters may run now. One that runs alone always may.
-    fn may_start(&self, bytes: usize) -> bool {
-        let Inbound { running, running_bytes, .. } = self.inbound;
-        let limits = &self.config.limits;
-        let fits = running == 0 || running_bytes.saturating_add(bytes) <= limits.running_bytes;
-        running < limits.running && fits && self.has_room()
     }
 
     /// Whether the answers of further calls have room: a peer that is slow to read gets no more work done. Calls that had
@@ -223,9 +210,7 @@ impl Engine {
     }
 
     pub(super) fn release_waiting(&mut self, now: Instant) {
-        while let Some(next) = self.inbound.waiting.front()
-            && self.may_start(next.bytes)
-        {
+        while self.inbound.running < self.config.limits.running && self.has_room() {
             let Some(Waiting { call, method, params, bytes }) = self.inbound.waiting.pop_front() else { break };
             self.inbound.waiting_bytes -= bytes;
             let Some(entry) = self.inbound.get(call) else { continue };
@@ -233,7 +218,6 @@ impl Engine {
             entry.resumed = true;
             let id = entry.id.clone();
             self.inbound.running += 1;
-            self.inbound.running_bytes += bytes;
             self.inbound.resumed += 1;
             self.events.push_back(Event::Request { call, id, method, params });
         }
@@ -249,7 +233,6 @@ impl Engine {
         // A call that waits was not handed out yet, so nobody knows its id.
         let Some(mut entry) = self.inbound.remove(call) else { return Completion::Stale };
         self.inbound.running -= 1;
-        self.inbound.running_bytes -= entry.bytes;
         self.inbound.resumed -= usize::from(entry.resumed);
         if entry.state != CallState::Cancelled {
             self.write_merged_progress(&mut entry);
